@@ -1,0 +1,94 @@
+"""The engine's door: a lineup's blocks in, rows of finished matches out.
+
+Letters in shapes: M matches, n seats, R rotations of a block.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workers.engine.policies import Policy
+from workers.engine.reference import MatchRecord, play_match
+from workers.engine.rules import Ruleset
+
+ENGINE_VERSION: Final = "1"
+"""Raised whenever any integer of any result changes; never for speed."""
+
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """Who plays what, with which seed: one scenario as the engine sees it.
+
+    `policies[i]` is the policy in place i; in rotation k (0 to R - 1) it sits in seat (i + k) mod n.
+    """
+
+    ruleset: Ruleset
+    policies: tuple[Policy, ...]
+    rotations: int
+    seed: int
+
+    def seated(self, rotation: int) -> tuple[int, ...]:
+        """By seat, the place whose policy sits there in this rotation."""
+        players = self.ruleset.players
+        return tuple((seat - rotation) % players for seat in range(players))
+
+
+@dataclass(slots=True)
+class MatchRows:
+    """Finished matches of whole blocks, in order: match m of the rows is rotation m mod R of its block."""
+
+    scores: npt.NDArray[np.int32]
+    """[M, n] final scores by seat."""
+    winners: npt.NDArray[np.uint8]
+    """[M] mask of the winning seats: 0 for an unfinished match, several bits for a shared win."""
+    rounds: npt.NDArray[np.int32]
+    """[M] rounds played."""
+    rounds_won: npt.NDArray[np.int64]
+    """[R, n] rounds won, by rotation and seat."""
+    plies: int = 0
+    passes: int = 0
+    blocked_rounds: int = 0
+    tied_blocked_rounds: int = 0
+    leader_rounds_won: int = 0
+
+    @classmethod
+    def empty(cls, matches: int, players: int, rotations: int) -> "MatchRows":
+        """Rows to be filled."""
+        return cls(
+            np.zeros((matches, players), np.int32), np.zeros(matches, np.uint8), np.zeros(matches, np.int32),
+            np.zeros((rotations, players), np.int64),
+        )  # fmt: skip
+
+
+def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
+    """One match again by the literal rules, with every ply."""
+    choosers = [lineup.policies[place].choose for place in lineup.seated(rotation)]
+    return play_match(lineup.ruleset, lineup.seed, block, choosers)
+
+
+def play_literally(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
+    """The rows by the literal rules: what judges the kernels, and where policies written in Python play."""
+    players = lineup.ruleset.players
+    rows = MatchRows.empty(blocks * lineup.rotations, players, lineup.rotations)
+    for match in range(blocks * lineup.rotations):
+        block, rotation = divmod(match, lineup.rotations)
+        _enter(rows, match, rotation, replay_match(lineup, first_block + block, rotation))
+    return rows
+
+
+def _enter(rows: MatchRows, match: int, rotation: int, record: MatchRecord) -> None:
+    rows.scores[match] = record.scores
+    rows.winners[match] = sum(1 << seat for seat in record.winners)
+    rows.rounds[match] = len(record.rounds)
+    for played in record.rounds:
+        end = played.end
+        rows.plies += len(played.plies)
+        rows.passes += sum(ply.placement is None for ply in played.plies)
+        rows.blocked_rounds += end.reason == "blocked"
+        rows.tied_blocked_rounds += end.reason == "blocked" and end.winner is None
+        if end.winner is not None:
+            rows.leader_rounds_won += end.winner == played.leader
+            rows.rounds_won[rotation, end.winner] += 1

@@ -1,0 +1,190 @@
+"""What is asked for: frozen values from a batch's scenarios to the chunks that workers play.
+
+Walk: a document is validated into a `JobSpec`; its matrix is expanded into `Scenario`s; a `Chunk` is a run of whole blocks
+of one scenario.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import orjson
+
+from workers.engine.play import ENGINE_VERSION, Lineup
+from workers.engine.policies import Policy, PolicyValue, resolve_policy
+from workers.engine.rules import MAX_PLAYERS, MIN_PLAYERS, resolve_ruleset
+from workers.errors import FieldError, InvalidInput
+
+Seating: TypeAlias = Literal["rotated", "fixed"]
+Priority: TypeAlias = Literal["low", "normal", "high"]
+
+PRIORITY_WEIGHTS: Final[Mapping[Priority, int]] = {"low": 1, "normal": 4, "high": 16}
+MAX_SEED: Final = 2**64 - 1
+RulesetValue: TypeAlias = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One line-up of a job: who plays, how, and how many matches.
+
+    `matches` is `matches_requested` rounded up to whole blocks of `rotations` matches.
+    """
+
+    players: int
+    policies: tuple[PolicyValue, ...]
+    ruleset: RulesetValue
+    seating: Seating
+    matches_requested: int
+    rotations: int
+
+    @property
+    def blocks(self) -> int:
+        """Blocks to play; block b is matches b * rotations to (b + 1) * rotations - 1."""
+        return -(-self.matches_requested // self.rotations)
+
+    @property
+    def matches(self) -> int:
+        """Matches to play: whole blocks."""
+        return self.blocks * self.rotations
+
+    def lineup(self, seed: int) -> Lineup:
+        """The scenario as the engine plays it."""
+        ruleset = resolve_ruleset(self.ruleset, self.players)
+        policies = tuple(resolve_policy(value, self.players) for value in self.policies)
+        return Lineup(ruleset, policies, self.rotations, seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The scenario as jobs show it."""
+        return {
+            "players": self.players, "policies": list(self.policies), "ruleset": self.ruleset, "seating": self.seating,
+            "matches_requested": self.matches_requested, "matches": self.matches, "rotations": self.rotations,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Scenario":
+        """The scenario that `to_json` wrote."""
+        return cls(
+            value["players"], tuple(value["policies"]), value["ruleset"], value["seating"], value["matches_requested"],
+            value["rotations"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """A validated batch. `seed` is 0 to 2^64 - 1; scenarios come in the order in which results show them."""
+
+    scenarios: tuple[Scenario, ...]
+    seed: int
+    name: str = ""
+    priority: Priority = "normal"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    engine_version: str = ENGINE_VERSION
+
+    @property
+    def matches(self) -> int:
+        """Matches of all scenarios."""
+        return sum(scenario.matches for scenario in self.scenarios)
+
+    def to_json(self) -> dict[str, Any]:
+        """The spec as it is stored; the seed as digits, since it may pass 2^53."""
+        return {
+            "name": self.name, "seed": str(self.seed), "priority": self.priority, "labels": dict(self.labels),
+            "engine_version": self.engine_version, "scenarios": [scenario.to_json() for scenario in self.scenarios],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "JobSpec":
+        """The spec that `to_json` wrote."""
+        return cls(
+            tuple(Scenario.from_json(scenario) for scenario in value["scenarios"]), int(value["seed"]), value["name"],
+            value["priority"], value["labels"], value["engine_version"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of whole blocks of one scenario: `first_block` to `first_block + blocks - 1`."""
+
+    scenario: int
+    first_block: int
+    blocks: int
+
+
+def make_scenario(
+    policies: Sequence[PolicyValue],
+    matches: int,
+    *,
+    players: int | None = None,
+    ruleset: RulesetValue = "block",
+    seating: Seating = "rotated",
+) -> Scenario:
+    """A checked scenario; raises `InvalidInput` that names every field that is wrong.
+
+    `players` defaults to the number of policies; a list of another length is refused.
+    """
+    errors: list[FieldError] = []
+    if players is None:
+        players = len(policies)
+    if not MIN_PLAYERS <= players <= MAX_PLAYERS:
+        raise InvalidInput.at("players", f"must be from {MIN_PLAYERS} to {MAX_PLAYERS}, not {players}")
+    if len(policies) != players:
+        raise InvalidInput.at("policies", f"must list one policy for each of {players} players, not {len(policies)}")
+    if matches < 1:
+        errors.append(FieldError("matches", f"must be at least 1, not {matches}"))
+    if seating not in get_args(Seating):
+        errors.append(FieldError("seating", f"must be rotated or fixed, not {seating!r}"))
+    try:
+        resolve_ruleset(ruleset, players)
+    except InvalidInput as refusal:
+        errors.extend(refusal.errors)
+    resolved: list[Policy] = []
+    for position, value in enumerate(policies):
+        try:
+            resolved.append(resolve_policy(value, players, f"policies[{position}]"))
+        except InvalidInput as refusal:
+            errors.extend(refusal.errors)
+    if errors:
+        raise InvalidInput(*errors)
+    rotations = distinct_rotations([policy.fingerprint for policy in resolved]) if seating == "rotated" else 1
+    return Scenario(players, tuple(policies), ruleset, seating, matches, rotations)
+
+
+def distinct_rotations(fingerprints: Sequence[str]) -> int:
+    """How many rotations of the list differ: 2 for [A, B], 3 for [A, B, B], 2 for [A, B, A, B], 1 for [A, A]."""
+    names = list(fingerprints)
+    return next(shift for shift in range(1, len(names) + 1) if names[shift:] + names[:shift] == names)
+
+
+def expand_matrix(
+    *,
+    players: Sequence[int],
+    policies: Sequence[PolicyValue],
+    rulesets: Sequence[RulesetValue],
+    matches: int,
+    seating: Seating = "rotated",
+) -> list[Scenario]:
+    """The scenarios of a matrix, in this order: rulesets as listed; in each the player counts as listed; in each the pairs.
+
+    Two players meet in every unordered pair, (first, second), (first, third), ..., (second, third), ...; three and more
+    in every ordered pair, one seat of the first against a field of the second. Raises `InvalidInput`.
+    """
+    scenarios = []
+    for ruleset in rulesets:
+        for count in players:
+            pairs = combinations(policies, 2) if count == 2 else permutations(policies, 2)
+            for one, other in pairs:
+                line_up = [one, *[other] * (count - 1)]
+                scenarios.append(make_scenario(line_up, matches, players=count, ruleset=ruleset, seating=seating))
+    return scenarios
+
+
+def scenario_fingerprint(lineup: Lineup) -> str:
+    """What decides the scenario's integers, as 16 hexadecimal digits: equal fingerprints mean equal matches."""
+    content = {
+        "engine_version": ENGINE_VERSION, "ruleset": lineup.ruleset.to_json(), "players": lineup.ruleset.players,
+        "policies": [policy.fingerprint for policy in lineup.policies], "rotations": lineup.rotations,
+        "seed": str(lineup.seed),
+    }  # fmt: skip
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
