@@ -7,7 +7,7 @@ is left is decided by `finish`. The compiled kernels run the same programs over 
 Weights are fixed-point, thousandths as whole numbers: no floating-point value decides anything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -90,6 +90,11 @@ class Program:
         if self.weights is not None:
             words[3 + MAX_PREFERENCES :] = self.weights
         return words
+
+
+def thousandths(weights: Mapping[Feature, float]) -> tuple[int, ...]:
+    """Weights by feature as a program holds them; features that are not named weigh nothing."""
+    return tuple(round(weights.get(feature, 0) * WEIGHT_UNIT) for feature in Feature)
 
 
 def features(view: View, placement: Placement) -> tuple[int, ...]:
