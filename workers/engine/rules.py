@@ -158,7 +158,7 @@ class _Resolver:
     def resolve(self, value: object) -> Ruleset:
         preset, overrides = self._read_name(value)
         given = {**PRESETS[preset], **{name: overrides[name] for name in overrides if name != "preset"}}
-        words = {name: self._word(name, self._by_players(name, given[name])) for name in _WORDS}
+        words: dict[str, Any] = {name: self._word(name, self._by_players(name, given[name])) for name in _WORDS}
         highest = self._by_players("set", given["set"])
         if highest not in SETS or isinstance(highest, bool):
             self._refuse("set", f"must be 6, 9 or 12, not {highest!r}")
@@ -177,7 +177,7 @@ class _Resolver:
         return Ruleset(
             preset=preset, overridden=len(overrides) > (1 if "preset" in overrides else 0), players=self.players,
             set=highest, hand=hand, ends=ends, draw=draw, partners=partners, **words,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
 
     def _read_name(self, value: object) -> tuple[str, Mapping[str, Any]]:
         if isinstance(value, str):

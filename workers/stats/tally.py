@@ -207,7 +207,7 @@ def tally_rows(lineup: Lineup, rows: MatchRows) -> Tally:
 
 def _winning_sides(ruleset: Ruleset, seat_wins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """[M] how many sides share each match: 0 unfinished, 1 won, more for a draw."""
-    seats = seat_wins.sum(axis=1)
+    seats: npt.NDArray[np.int64] = seat_wins.sum(axis=1, dtype=np.int64)
     return seats // 2 if ruleset.partners else seats
 
 
