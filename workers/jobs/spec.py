@@ -29,7 +29,8 @@ RulesetValue: TypeAlias = str | Mapping[str, Any]
 class Scenario:
     """One line-up of a job: who plays, how, and how many matches.
 
-    `matches` is `matches_requested` rounded up to whole blocks of `rotations` matches.
+    `matches` is `matches_requested` rounded up to whole blocks of `rotations` matches. `fingerprints` are those of the
+    policies when the scenario was made: a replay under others would show other matches.
     """
 
     players: int
@@ -38,6 +39,7 @@ class Scenario:
     seating: Seating
     matches_requested: int
     rotations: int
+    fingerprints: tuple[str, ...]
 
     @property
     def blocks(self) -> int:
@@ -60,6 +62,7 @@ class Scenario:
         return {
             "players": self.players, "policies": list(self.policies), "ruleset": self.ruleset, "seating": self.seating,
             "matches_requested": self.matches_requested, "matches": self.matches, "rotations": self.rotations,
+            "fingerprints": list(self.fingerprints),
         }  # fmt: skip
 
     @classmethod
@@ -67,7 +70,7 @@ class Scenario:
         """The scenario that `to_json` wrote."""
         return cls(
             value["players"], tuple(value["policies"]), value["ruleset"], value["seating"], value["matches_requested"],
-            value["rotations"],
+            value["rotations"], tuple(value["fingerprints"]),
         )  # fmt: skip
 
 
@@ -147,8 +150,9 @@ def make_scenario(
             errors.extend(refusal.errors)
     if errors:
         raise InvalidInput(*errors)
-    rotations = distinct_rotations([policy.fingerprint for policy in resolved]) if seating == "rotated" else 1
-    return Scenario(players, tuple(policies), ruleset, seating, matches, rotations)
+    fingerprints = tuple(policy.fingerprint for policy in resolved)
+    rotations = distinct_rotations(fingerprints) if seating == "rotated" else 1
+    return Scenario(players, tuple(policies), ruleset, seating, matches, rotations, fingerprints)
 
 
 def distinct_rotations(fingerprints: Sequence[str]) -> int:
