@@ -1,0 +1,1 @@
+"""The command line: `blockyard`. Each module holds commands that belong together; `main` puts them together."""

@@ -1,0 +1,102 @@
+"""What can be named: policies and rulesets; and who works."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from service.cli.options import DEFAULT_URL, AsJson, Key, Url
+from service.cli.output import note, print_json, table
+
+HereUrl = Annotated[
+    str | None,
+    typer.Option("--url", envvar="BLOCKYARD_URL", help="Ask this service instead of this installation.", show_envvar=True),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(policies)
+    app.command()(rulesets)
+    working = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+    working.callback()(workers)
+    working.command()(drain)
+    app.add_typer(working, name="workers", help="List the workers of a running service; `workers drain NAME` relieves one.")
+
+
+def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
+    """List the policies that can be named, with what each does."""
+    if url is None:
+        from workers.engine.policies import describe_policies
+
+        found: list[dict[str, Any]] = describe_policies()
+    else:
+        from service.cli.service_client import connect
+
+        with connect(url, key) as client:
+            found = client.policies()
+    if as_json:
+        print_json(found)
+        return
+    rows = [(item["name"], item.get("version", ""), item["summary"], _parameters(item)) for item in found]
+    table(("policy", "version", "what it does", "parameters"), rows)
+
+
+def rulesets(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
+    """List the rulesets that can be named, with what each does."""
+    if url is None:
+        from workers.engine.rules import describe_rulesets
+
+        found: list[dict[str, Any]] = describe_rulesets()
+    else:
+        from service.cli.service_client import connect
+
+        with connect(url, key) as client:
+            found = client.rulesets()
+    if as_json:
+        print_json(found)
+        return
+    table(("ruleset", "what it does"), [(item["name"], item["summary"]) for item in found])
+    note("every parameter: blockyard rulesets --json")
+
+
+def _parameters(item: Mapping[str, Any]) -> str:
+    return ", ".join(name for name in item.get("parameters", {}).get("properties", {}) if name not in ("name", "version"))
+
+
+def workers(context: typer.Context, url: Url = DEFAULT_URL, key: Key = None, as_json: AsJson = False) -> None:
+    """List the workers of a running service."""
+    if context.invoked_subcommand is not None:
+        context.obj = (url, key)
+        return
+    from service.cli.service_client import connect
+
+    with connect(url, key) as client:
+        found = client.workers()
+    if as_json:
+        print_json(found)
+    elif found:
+        columns = _columns(found)
+        table(columns, [[_cell(worker.get(column)) for column in columns] for worker in found])
+    else:
+        note("no workers")
+
+
+def drain(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="The worker's name.")]) -> None:
+    """Hand nothing more to a worker; it ends once its hands are empty."""
+    from service.cli.service_client import connect
+
+    url, key = context.obj
+    with connect(url, key) as client:
+        client.drain(name)
+    note(f"{name} gets nothing more")
+
+
+def _columns(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every field that some worker has, in the order of the first."""
+    return list(dict.fromkeys(field for worker in found for field in worker))
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float) else orjson.dumps(value).decode()

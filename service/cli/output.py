@@ -1,0 +1,85 @@
+"""What commands print: data on standard output; progress, notes and errors on standard error.
+
+Rich is imported where something is drawn, so that commands which print JSON or a line start without it.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NARROW: Final = 80
+"""Columns that everything fits into where there is no terminal to ask."""
+
+
+def note(text: str) -> None:
+    """A line for the person who looks on."""
+    typer.echo(text, err=True)
+
+
+def print_json(value: object) -> None:
+    """A value as indented JSON."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
+    typer.echo(text.decode())
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """A console of this terminal's width; without a terminal 80 columns and no colour."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else NARROW
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table. A column whose name starts with `>` is of figures and stands to the right; texts are folded to fit."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_header=any(columns))
+    for column in columns:
+        figures = column.startswith(">")
+        drawn.add_column(
+            column.removeprefix(">"), justify="right" if figures else "left", no_wrap=figures, overflow="fold"
+        )
+    for row in rows:
+        drawn.add_row(*(escape("–" if cell is None else str(cell)) for cell in row))
+    console().print(drawn)
+
+
+def amount(value: Any) -> str:
+    """A whole number with thousands parted: 1,234,567. Digits that travelled as a string are taken too."""
+    return "–" if value is None else f"{int(value):,}"
+
+
+def percent(value: float | None) -> str:
+    """A share of 1 in hundredths: 54.32 %."""
+    return "–" if value is None else f"{value * 100:.2f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as a person says them: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min."""
+    if seconds is None:
+        return "–"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def done_share(progress: Mapping[str, Any]) -> str:
+    """How far a job is: 42 %; 100 % only when it is whole."""
+    done, total = int(progress["matches_done"]), int(progress["matches_total"])
+    return f"{done * 100 // total} %" if total else "–"

@@ -1,0 +1,12 @@
+"""The client that commands use."""
+
+from service.cli.exits import UsageError
+from service.client import Client
+
+
+def connect(url: str, key: str | None) -> Client:
+    """A client of the service at this address. Raises `UsageError` for what is no address."""
+    try:
+        return Client(url, key)
+    except ValueError as error:
+        raise UsageError(f"--url: {error}") from None

@@ -1,0 +1,48 @@
+"""One API process: uvicorn on the application of `service.app`, told to let go of its streams before it waits for them."""
+
+import asyncio
+import socket
+from typing import Final
+
+import uvicorn
+
+from service.app import create_app
+from service.events import Feeds
+from service.local.errors import LocalError
+from service.local.ports import listen
+from service.settings import ServiceSettings
+
+KEEP_ALIVE_SECONDS: Final = 30
+
+
+class Server(uvicorn.Server):
+    """A server that ends its open event streams as soon as it shuts down; other requests may finish."""
+
+    def __init__(self, config: uvicorn.Config, feeds: Feeds) -> None:
+        super().__init__(config)
+        self._feeds = feeds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: streams first, which would go on for a minute."""
+        await self._feeds.close()
+        await super().shutdown(sockets)
+
+
+def serve(host: str | None, port: int | None, descriptor: int | None = None) -> None:
+    """Answer requests until SIGTERM or SIGINT. `host` and `port` override the settings.
+
+    `descriptor` is a socket that listens already, handed down by a supervisor that keeps it open across restarts. Raises
+    `LocalError` where the port is taken.
+    """
+    settings = ServiceSettings()
+    host, port = host or settings.host, settings.port if port is None else port
+    server_socket = socket.socket(fileno=descriptor) if descriptor is not None else listen(port, host)
+    if server_socket is None:
+        raise LocalError(f"port {port} on {host} is taken; choose another with --port")
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app, host=host, port=port, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=settings.shutdown_seconds, server_header=False, log_level="info", access_log=False,
+    )  # fmt: skip
+    with server_socket:
+        asyncio.run(Server(config, app.state.service.feeds).serve(sockets=[server_socket]))
