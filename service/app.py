@@ -1,0 +1,67 @@
+"""The HTTP application: built here, from its parts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Final
+
+from fastapi import FastAPI
+
+from service import errors
+from service.events import Feeds
+from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
+from service.middleware import Envelope
+from service.openapi import describe
+from service.page import routes as page
+from service.routes import events, health, jobs, metrics, named, positions, replays
+from service.settings import ServiceSettings
+from service.state import ServiceState
+from workers.jobs.ledger import Ledger
+from workers.jobs.store import connect
+from workers.jobs.upkeep import Upkeep
+
+ROUTERS: Final = (
+    jobs.router, events.router, replays.router, named.router, positions.router, health.router, metrics.router,
+)  # fmt: skip
+
+
+def create_app(settings: ServiceSettings | None = None) -> FastAPI:
+    """The application. Nothing is asked of Redis until a request, or the upkeep, needs it: it may come up later."""
+    settings = settings or ServiceSettings()
+    ledger = Ledger(connect(settings.redis_url, settings.redis_timeout_seconds), settings=settings)
+    http_metrics = HttpMetrics()
+    http_metrics.registry.register(LedgerCollector(lambda: ledger_metrics(ledger)))
+    feeds = Feeds(interval=settings.stream_interval, longest=settings.stream_seconds)
+
+    app = FastAPI(
+        title="Blockyard",
+        version=version("blockyard"),
+        summary="Bulk simulation and strategy regressions for Block dominoes, exact to the match.",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = ServiceState(settings, ledger, feeds, http_metrics)
+    app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
+    app.state.routes = [route for router in (*ROUTERS, page.router) for route in router.routes]
+    errors.register(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    page.mount(app)
+    describe(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Upkeep of the ledger runs beside the requests; at the end streams are let go."""
+    state: ServiceState = app.state.service
+    upkeep = Upkeep(state.ledger)
+    upkeep.start()
+    try:
+        yield
+    finally:
+        await state.feeds.close()
+        await asyncio.to_thread(upkeep.stop)

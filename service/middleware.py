@@ -1,0 +1,109 @@
+"""Around every request: its number, the limit of its body, the security headers of its answer, and its count in the metrics.
+
+One plain ASGI layer outside everything else, so that answers to faults carry the same headers, and streams are not buffered.
+"""
+
+import re
+import secrets
+import time
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import problem, unexpected
+from service.metrics import HttpMetrics
+
+REQUEST_ID: Final = "X-Request-Id"
+_GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+PAGE_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
+    " frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+"""Pages load from here alone and hold no inline script or style."""
+
+SECURITY_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class BodyTooLarge(HTTPException):
+    """The body is longer than the limit; what is left of it is not read."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413, f"The body may have at most {limit:,} bytes.")
+
+
+class Envelope:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, metrics: HttpMetrics) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; anything but HTTP passes untouched."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, receive, send, self._max_body_bytes, self._metrics)
+        try:
+            if exchange.announced_length > self._max_body_bytes:
+                await problem(413, BodyTooLarge(self._max_body_bytes).detail)(scope, receive, exchange.send)
+            else:
+                await self._app(scope, exchange.receive, exchange.send)
+        except Exception as error:
+            if exchange.started:
+                raise
+            await unexpected(error, exchange.request_id)(scope, receive, exchange.send)
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int, metrics: HttpMetrics) -> None:
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        given = headers.get(REQUEST_ID, "")
+        self.request_id = given if _GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+        self.announced_length = int(length) if length.isascii() and length.isdigit() else 0
+        self.started = False
+        self._scope, self._receive, self._send = scope, receive, send
+        self._limit, self._metrics = limit, metrics
+        self._received = 0
+        self._begun = time.perf_counter()
+
+    async def receive(self) -> Message:
+        """The next part of the body, as long as the whole stays inside the limit."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._received += len(message.get("body", b""))
+            if self._received > self._limit:
+                raise BodyTooLarge(self._limit)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """The answer on its way out: dressed, and counted when it begins."""
+        if message["type"] == "http.response.start":
+            self.started = True
+            self._dress(MutableHeaders(scope=message))
+            route = getattr(self._scope.get("route"), "path", "none")
+            self._metrics.answered(route, self._scope["method"], message["status"], time.perf_counter() - self._begun)
+        await self._send(message)
+
+    def _dress(self, headers: MutableHeaders) -> None:
+        headers[REQUEST_ID] = self.request_id
+        for name, value in SECURITY_HEADERS.items():
+            headers[name] = value
+        html = headers.get("content-type", "").startswith("text/html")
+        headers.setdefault("Content-Security-Policy", PAGE_POLICY if html else API_POLICY)
+        headers.setdefault("Cache-Control", "no-cache" if "etag" in headers else "no-store")

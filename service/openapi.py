@@ -1,0 +1,46 @@
+"""The OpenAPI document: FastAPI's own, with the models that it cannot see and without the answers that we do not give."""
+
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from service.schemas.answers import Problem
+from service.schemas.positions import Deal, Position
+
+REFERENCE: Final = "#/components/schemas/{model}"
+TAGS: Final = [
+    {"name": "jobs", "description": "Batches of matches: submit, follow, steer, read results."},
+    {"name": "replays", "description": "Matches of a job, played again from their addresses."},
+    {"name": "named things", "description": "What can be named in a job, and who works."},
+    {"name": "rules", "description": "The rules on single positions and whole deals."},
+    {"name": "health", "description": "Is the process alive, can it serve?"},
+    {"name": "metrics", "description": "For Prometheus."},
+]
+
+
+def describe(app: FastAPI) -> None:
+    """Make the application answer `/openapi.json` with the complete document."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=TAGS, openapi_version="3.1.0"
+    )
+    _, referenced = models_json_schema(
+        [(model, "validation") for model in (Problem, Position, Deal)], ref_template=REFERENCE
+    )
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name, schema in referenced["$defs"].items():
+        schemas.setdefault(name, schema)
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    return document

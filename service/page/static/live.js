@@ -1,0 +1,37 @@
+// Keeps a page live: an event stream brings fragments of HTML, each replaces the content of its [data-live] element.
+"use strict";
+
+(() => {
+  const root = document.querySelector("[data-live-source]");
+  if (!root) return;
+  const pulse = document.querySelector("[data-pulse]");
+  const shown = new Map();
+  const source = new EventSource(root.dataset.liveSource);
+
+  const say = (state, text) => {
+    pulse.hidden = false;
+    pulse.dataset.state = state;
+    pulse.textContent = text;
+  };
+
+  source.addEventListener("fragments", (message) => {
+    say("live", "live");
+    for (const [name, html] of Object.entries(JSON.parse(message.data))) {
+      if (shown.get(name) === html) continue;
+      shown.set(name, html);
+      const place = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
+      if (place) place.innerHTML = html;
+    }
+  });
+  source.addEventListener("unavailable", () => say("away", "waiting for Redis"));
+  source.addEventListener("over", () => {
+    source.close();
+    pulse.hidden = true;
+  });
+  source.addEventListener("error", () => say("away", "reconnecting"));
+  // A page that is put aside keeps no connection open: browsers allow few to one host.
+  window.addEventListener("pagehide", () => source.close());
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+})();

@@ -1,0 +1,1 @@
+"""The HTTP routes: each reads its request, makes one call, and writes the answer."""

@@ -1,0 +1,55 @@
+"""What the OpenAPI document says beside the models: problem answers, and bodies that are no JSON."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from service.errors import PROBLEM_TYPE
+
+_MEANINGS: Final = {
+    400: "The body is no JSON.",
+    404: "There is no such thing.",
+    409: "The request does not fit the present state.",
+    413: "The body is longer than the limit.",
+    415: "The body is not declared as application/json.",
+    422: "Something in the request is wrong; `errors` names each field. Nothing was changed.",
+    500: "Something went wrong on the service's side.",
+    503: "Redis does not answer, or refuses to write. Nothing was changed.",
+}
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """The problem answers of a route by status; every route may also fail with 500."""
+    return {status: _problem(status) for status in sorted({*statuses, 500})}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    example = {
+        "type": f"urn:blockyard:problem:{HTTPStatus(status).phrase.lower().replace(' ', '-')}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": _MEANINGS[status],
+        "errors": [],
+    }
+    if status == 422:
+        example |= {"type": "urn:blockyard:problem:invalid-input", "title": "Invalid input"}
+        example["errors"] = [{"path": "scenarios[0].matches", "message": 'must be a whole number, not "1000"'}]
+    content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
+    return {"description": _MEANINGS[status], "content": {PROBLEM_TYPE: content}}
+
+
+def content(kind: str, description: str, example: str | None = None) -> dict[str, Any]:
+    """An answer of text under its media type."""
+    shown = {} if example is None else {"example": example}
+    return {"description": description, "content": {kind: {"schema": {"type": "string"}, **shown}}}
+
+
+LISTED: Final = problems(422, 503)
+"""What may go wrong where several things are listed."""
+NAMED: Final = problems(404, 503)
+"""What may go wrong where one thing is read by its id."""
+CHANGED: Final = problems(404, 409, 503)
+"""What may go wrong where one thing is changed by its id."""
+SENT: Final = problems(400, 413, 415, 422, 503)
+"""What may go wrong where a body is sent."""

@@ -1,0 +1,165 @@
+"""Jobs: submit, list, read, steer, delete, and their results."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from service.body import JsonRoute
+from service.intake import job_spec
+from service.results import result_document, results_csv
+from service.routes.documented import CHANGED, LISTED, NAMED, SENT, content, problems
+from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, job_summary
+from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
+from service.schemas.results import ResultsPage
+from service.state import JobId, OwnerOf, StateOf
+from workers.errors import InvalidInput
+from workers.jobs.ledger import Ledger
+from workers.jobs.spec import JobSpec
+
+RESULTS_PAGE: Final = 100
+"""Results on a page where no limit is given."""
+MAX_KEY: Final = 200
+CSV: Final = "text/csv"
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
+
+
+@router.post("", status_code=202, responses=SENT, summary="Submit a job")
+def submit(
+    body: JobRequest,
+    response: Response,
+    state: StateOf,
+    owner: OwnerOf,
+    idempotency_key: Annotated[
+        str | None,
+        Header(description="The same key and body again answer with the same job; the same key with another body, 422."),
+    ] = None,
+) -> JobAnswer:
+    """Store a batch and answer at once; workers play it. The batch is refused as a whole if anything in it is wrong."""
+    spec = job_spec(body, state.settings)
+    key = _checked_key(idempotency_key)
+    record, _ = state.ledger.submit(spec, idempotency_key=key, request_digest=_digest(body), owner=owner)
+    response.headers["Location"] = f"/v1/jobs/{record.id}"
+    # The same key may have met an older job, whose drawn seed is its own.
+    return job_answer(record, spec if record.seed == spec.seed else state.ledger.spec(record.id))
+
+
+@router.get("", responses=LISTED, summary="List jobs")
+def jobs(query: Annotated[JobsQuery, Query()], state: StateOf) -> JobPage:
+    """Jobs, newest first."""
+    if query.label is not None and "=" not in query.label:
+        raise InvalidInput.at("label", f"must be key=value, not {query.label!r}")
+    records, cursor = state.ledger.jobs(query.state, query.label, query.limit, query.cursor)
+    return JobPage(items=[job_summary(record) for record in records], next_cursor=cursor)
+
+
+@router.get("/{id}", responses=NAMED, summary="Read a job")
+def job(id: JobId, state: StateOf) -> JobAnswer:  # noqa: A002
+    """A job's spec, state, progress and times."""
+    return job_answer(state.ledger.job(id), state.ledger.spec(id))
+
+
+@router.get(
+    "/{id}/results",
+    response_model=ResultsPage,
+    responses={**problems(404, 422, 503), 200: content(CSV, "Results so far: as JSON, or as CSV where that is asked for.")},
+    summary="Read results",
+)
+def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request, state: StateOf) -> Response:  # noqa: A002
+    """The results so far, one per scenario. `complete` says that no figure will change any more.
+
+    With `Accept: text/csv` a table with a line for each place of each scenario, from `cursor` on to the end.
+    """
+    spec = state.ledger.spec(id)
+    if wants_csv(request.headers.get("accept", "")):
+        pages = _csv_pages(state.ledger, id, spec, query)
+        return Response("".join(pages), media_type=f"{CSV}; charset=utf-8", headers={"Vary": "Accept"})
+    # The state is read before the tallies: what is done then cannot have changed since.
+    complete = state.ledger.job(id).state == "done"
+    limit = query.limit or RESULTS_PAGE
+    end = query.cursor + limit
+    page = {
+        "results": _results(state.ledger, id, spec, query.cursor, limit),
+        "complete": complete,
+        "next_cursor": str(end) if end < len(spec.scenarios) else None,
+    }
+    return Response(orjson.dumps(page), media_type="application/json", headers={"Vary": "Accept"})
+
+
+@router.post("/{id}/cancel", responses=CHANGED, summary="Cancel a job")
+def cancel(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+    """Nothing more is claimed, and results that come late are refused. A finished job cannot be cancelled."""
+    return job_summary(state.ledger.cancel(id))
+
+
+@router.post("/{id}/pause", responses=CHANGED, summary="Pause a job")
+def pause(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+    """Nothing more is claimed; what is being played is still taken."""
+    return job_summary(state.ledger.pause(id))
+
+
+@router.post("/{id}/resume", responses=CHANGED, summary="Resume a paused job")
+def resume(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+    """A paused job goes on where it stands."""
+    return job_summary(state.ledger.resume(id))
+
+
+@router.post("/{id}/restart", responses=CHANGED, summary="Restart a failed or cancelled job")
+def restart(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+    """A failed or cancelled job is taken up again."""
+    return job_summary(state.ledger.restart(id))
+
+
+@router.delete("/{id}", status_code=204, responses=CHANGED, summary="Delete a job")
+def delete(id: JobId, state: StateOf) -> None:  # noqa: A002
+    """Remove a job and its results. A running job is not removed: cancel it first."""
+    state.ledger.delete(id)
+
+
+def wants_csv(accept: str) -> bool:
+    """Whether an Accept header prefers CSV to JSON: it names CSV, and JSON not with more weight."""
+    weights = {CSV: 0.0, "application/json": 0.0}
+    for part in accept.lower().split(","):
+        kind, *parameters = (piece.strip() for piece in part.split(";"))
+        if kind in weights:
+            weights[kind] = next((_weight(piece[2:]) for piece in parameters if piece.startswith("q=")), 1.0)
+    return weights[CSV] > 0 and weights[CSV] >= weights["application/json"]
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _results(ledger: Ledger, job_id: str, spec: JobSpec, first: int, count: int) -> list[dict[str, Any]]:
+    """The results of `count` scenarios from `first` on."""
+    scenarios = spec.scenarios[first : first + count]
+    tallies = ledger.tallies(job_id, first, len(scenarios)) if scenarios else []
+    return [
+        result_document(scenario, spec.seed, tally, spec.engine_version, index=first + position)
+        for position, (scenario, tally) in enumerate(zip(scenarios, tallies, strict=True))
+    ]
+
+
+def _csv_pages(ledger: Ledger, job_id: str, spec: JobSpec, query: ResultsQuery) -> Iterator[str]:
+    """The table from the cursor on, a page of scenarios at a time: only text is kept of all that were read."""
+    end = len(spec.scenarios) if query.limit is None else min(query.cursor + query.limit, len(spec.scenarios))
+    yield results_csv([])
+    for first in range(query.cursor, end, RESULTS_PAGE):
+        yield results_csv(_results(ledger, job_id, spec, first, min(RESULTS_PAGE, end - first)), header=False)
+
+
+def _digest(body: JobRequest) -> str:
+    """What makes two requests the same: their meaning, not their white space."""
+    return hashlib.sha256(orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _checked_key(key: str | None) -> str | None:
+    if key is not None and not (0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
+        raise InvalidInput.at("Idempotency-Key", f"must be 1 to {MAX_KEY} printable ASCII characters")
+    return key

@@ -1,0 +1,133 @@
+"""Matches of a job, played again from their addresses: one in full, many as lines, a round's line as a drawing."""
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import APIRouter, Path, Query, Response
+from starlette.responses import StreamingResponse
+
+from service.drawing import STYLE_HASH, draw_line
+from service.routes.documented import content, problems
+from service.schemas.answers import Replay
+from service.schemas.requests import DrawingQuery, MatchesQuery
+from service.state import JobId, StateOf
+from workers.engine.play import ENGINE_VERSION, Lineup, replay_match
+from workers.engine.replay import replay_document
+from workers.errors import Conflict, InvalidInput, NotFound
+from workers.jobs.ledger import Ledger
+from workers.jobs.spec import Scenario
+
+LINES: Final = "application/x-ndjson"
+SVG: Final = "image/svg+xml"
+REPLAYED: Final = problems(404, 409, 422, 503)
+ScenarioIndex = Annotated[int, Path(ge=0, description="A scenario of the job, from 0.")]
+MatchIndex = Annotated[int, Path(ge=0, description="A match of the scenario, from 0.")]
+RoundIndex = Annotated[int, Path(ge=0, description="A round of the match, from 0.")]
+
+router = APIRouter(prefix="/v1/jobs/{id}/scenarios/{k}/matches", tags=["replays"])
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A scenario of a job, ready to be played again."""
+
+    scenario: Scenario
+    lineup: Lineup
+
+    def address(self, match: int) -> tuple[int, int]:
+        """Block and rotation of a match; raises `NotFound` beyond the last."""
+        if match >= self.scenario.matches:
+            raise NotFound(f"There is no match {match}: the scenario has matches 0 to {self.scenario.matches - 1}.")
+        return divmod(match, self.scenario.rotations)
+
+
+@router.get("/{m}", responses=REPLAYED, response_model=Replay, summary="Replay a match")
+def match(id: JobId, k: ScenarioIndex, m: MatchIndex, state: StateOf) -> Response:  # noqa: A002
+    """Match m of scenario k as it was played: every round's deal, plies, ports after every ply, and scores."""
+    table = table_of(state.ledger, id, k)
+    document = replay_document(table.lineup, *table.address(m))
+    return Response(orjson.dumps({"scenario": k, "match": m, **document}), media_type="application/json")
+
+
+@router.get(
+    "",
+    response_class=StreamingResponse,
+    responses={**REPLAYED, 200: content(LINES, "One line of JSON for each match.")},
+    summary="List matches",
+)
+def matches(id: JobId, k: ScenarioIndex, query: Annotated[MatchesQuery, Query()], state: StateOf) -> StreamingResponse:  # noqa: A002
+    """A line for each match: which place sits where, the winners, scores and rounds. Each is played again for it."""
+    if query.count > state.settings.max_replay_lines:
+        raise InvalidInput.at("count", f"must be at most {state.settings.max_replay_lines}, not {query.count}")
+    table = table_of(state.ledger, id, k)
+    table.address(query.first)
+    last = min(query.first + query.count, table.scenario.matches)
+    lines = (_line(table, number) for number in range(query.first, last))
+    # The first match is played before the answer begins, so that what fails at once is answered as a problem.
+    return StreamingResponse(chain([next(lines)], lines), media_type=LINES)
+
+
+@router.get(
+    "/{m}/rounds/{r}.svg",
+    response_class=Response,
+    responses={**REPLAYED, 200: content(SVG, "The line on the table.")},
+    summary="Draw a line",
+)
+def drawing(
+    id: JobId,  # noqa: A002
+    k: ScenarioIndex,
+    m: MatchIndex,
+    r: RoundIndex,
+    query: Annotated[DrawingQuery, Query()],
+    state: StateOf,
+) -> Response:
+    """The line of round r after ply p, doubles crosswise, bending where the table ends."""
+    table = table_of(state.ledger, id, k)
+    rounds = replay_match(table.lineup, *table.address(m)).rounds
+    if r >= len(rounds):
+        raise NotFound(f"There is no round {r}: the match has rounds 0 to {len(rounds) - 1}.")
+    plies = rounds[r].plies
+    shown = len(plies) if query.ply is None else query.ply
+    if shown > len(plies):
+        raise NotFound(f"There is no ply {shown}: the round has {len(plies)} plies.")
+    title = f"Round {r} of match {m} after ply {shown} of {len(plies)}"
+    policy = f"default-src 'none'; style-src '{STYLE_HASH}'; frame-ancestors 'none'"
+    return Response(draw_line(plies[:shown], title), media_type=SVG, headers={"Content-Security-Policy": policy})
+
+
+def table_of(ledger: Ledger, job_id: str, index: int) -> Table:
+    """Scenario `index` of a job; raises `Conflict` where it cannot be played again as it was."""
+    spec = ledger.spec(job_id)
+    if index >= len(spec.scenarios):
+        raise NotFound(f"There is no scenario {index}: the job has scenarios 0 to {len(spec.scenarios) - 1}.")
+    if spec.engine_version != ENGINE_VERSION:
+        raise Conflict(f"The job was played by engine version {spec.engine_version}; this is version {ENGINE_VERSION}.")
+    scenario = spec.scenarios[index]
+    try:
+        lineup = scenario.lineup(spec.seed)
+    except InvalidInput as refusal:
+        raise Conflict(f"The scenario cannot be played here any more: {refusal}") from None
+    for place, (policy, then) in enumerate(zip(lineup.policies, scenario.fingerprints, strict=True)):
+        if policy.fingerprint != then:
+            raise Conflict(f"Policy {policy.name} in place {place} has changed since: {then} is now {policy.fingerprint}.")
+    return Table(scenario, lineup)
+
+
+def _line(table: Table, number: int) -> bytes:
+    block, rotation = table.address(number)
+    record = replay_match(table.lineup, block, rotation)
+    seated = table.lineup.seated(rotation)
+    line: dict[str, Any] = {
+        "match": number,
+        "block": block,
+        "rotation": rotation,
+        "places": seated,
+        "policies": [table.lineup.policies[place].value for place in seated],
+        "winner": record.winners[0] if len(record.winners) == 1 else None,
+        "winners": record.winners,
+        "scores": record.scores,
+        "rounds": len(record.rounds),
+    }
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,1 @@
+"""What travels over HTTP: the only place with the wire names of requests and answers."""

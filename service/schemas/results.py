@@ -1,0 +1,111 @@
+"""A result as it is written by `service.results`: these models describe it, in the OpenAPI document and to the tests."""
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from service.schemas.answers import ScenarioAnswer
+from service.schemas.fields import Answer, Integer
+
+Histogram: TypeAlias = Annotated[
+    list[Annotated[list[Integer], Field(min_length=2, max_length=2)]], Field(description="Ascending `[value, count]`.")
+]
+Interval: TypeAlias = Annotated[
+    list[float], Field(min_length=2, max_length=2, description="95 % interval from block means; null where there is none.")
+]
+
+
+class ResultScenario(ScenarioAnswer):
+    """The scenario that a result is of; equal fingerprints mean equal matches."""
+
+    index: int
+    fingerprint: str
+
+
+class Counted(Answer):
+    """Exact counts; with partners a win is the side's, counted at both its seats."""
+
+    wins: Integer
+    shared_wins: Integer
+    rounds_won: Integer
+    points: Integer
+
+
+class SeatResult(Counted):
+    """What was counted at a seat, whoever sat there."""
+
+    seat: int
+
+
+class PlaceResult(Counted):
+    """What was counted for a place of the scenario's list, wherever it sat."""
+
+    policy: Any
+    version: str
+    fingerprint: str
+    matches: Integer
+
+
+class BlockResult(Answer):
+    """A place's blocks: the histogram of their scores (0 to `units`), and the sums of its margin."""
+
+    units: int
+    count: Integer
+    scores: Histogram
+    margin_sum: Integer
+    margin_square_sum: Integer
+
+
+class PlaceEstimate(Answer):
+    """What follows for a place; `elo` at 2 players alone, and null where it is infinite."""
+
+    policy: Any
+    win_share: float | None
+    ci95: Interval | None
+    elo: float | None
+    mean_margin: float | None
+    mean_margin_ci95: Interval | None
+
+
+class Estimates(Answer):
+    """What follows from the integers, as floats."""
+
+    policies: list[PlaceEstimate]
+    blocked_share: float | None
+    rounds_per_match: float | None
+    plies_per_round: float | None
+    leader_round_win_share: float | None
+
+
+class Result(Answer):
+    """One scenario's result: exact integers, then estimates."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scenario: ResultScenario
+    ruleset: dict[str, Any]
+    seed: Integer
+    engine_version: str
+    matches: Integer
+    unfinished: Integer
+    draws: Integer
+    rounds: Integer
+    plies: Integer
+    passes: Integer
+    blocked_rounds: Integer
+    tied_blocked_rounds: Integer
+    leader_rounds_won: Integer
+    seats: list[SeatResult]
+    policies: list[PlaceResult]
+    rounds_per_match: Histogram
+    winning_margin: Histogram
+    blocks: list[BlockResult]
+    estimates: Estimates
+
+
+class ResultsPage(Answer):
+    """Results in the order of the scenarios; `complete` where no figure of the job will change any more."""
+
+    results: list[Result]
+    complete: bool
+    next_cursor: str | None

@@ -1,0 +1,34 @@
+"""What an operator may set for the HTTP side; every field is an environment variable `BLOCKYARD_<NAME>`."""
+
+from pydantic import Field
+
+from workers.settings import Settings
+
+
+class ServiceSettings(Settings):
+    """The workers' settings (the address of Redis above all) and those of the API process."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on. Loopback only, until an operator opens it."""
+    port: int = Field(default=8000, ge=0, le=65535)
+
+    max_body_bytes: int = Field(default=1024 * 1024, ge=1)
+    """A longer request body is refused with 413 before it is read."""
+    max_scenarios: int = Field(default=10_000, ge=1)
+    """Scenarios of one job, its matrix expanded."""
+    max_matches: int = Field(default=10**12, ge=1)
+    """Matches of one job as requested, before rounding up to whole blocks."""
+
+    max_replay_lines: int = Field(default=1_000, ge=1)
+    """Matches that one listing replays: each is played again by the literal rules, in some milliseconds."""
+    max_positions: int = Field(default=1_000, ge=1)
+    """Positions of one call of judge."""
+    max_nodes: int = Field(default=200_000, ge=1)
+    """Positions that one call of perft visits: a few seconds of one thread."""
+
+    stream_seconds: float = Field(default=55.0, gt=0)
+    """An event stream ends after this long and the client comes back: no replica keeps its listeners for ever."""
+    stream_interval: float = Field(default=0.5, gt=0, le=1.0)
+    """Seconds between two events of a stream; the contract promises at most one second."""
+    shutdown_seconds: int = Field(default=5, ge=1)
+    """How long requests under way may go on once the process is told to stop."""
