@@ -47,6 +47,10 @@ class Conflict(BlockyardError):
     """The request is sound but does not fit the present state, such as deleting a running job."""
 
 
+class IdempotencyMismatch(Conflict):
+    """The key of this request was used before with another body."""
+
+
 class LedgerUnavailable(BlockyardError):
     """Redis does not answer, or refuses to write; nothing was changed."""
 

@@ -1,0 +1,121 @@
+"""The worker: a Celery process with children that play, and a thread that keeps the ledger moving."""
+
+import logging
+import os
+import socket
+import sys
+import warnings
+from dataclasses import dataclass
+from multiprocessing.sharedctypes import RawValue
+from threading import Event, Thread
+from typing import Any
+
+from celery import signals
+from celery.exceptions import SecurityWarning
+
+from workers.engine.compile import is_cold
+from workers.engine.play import ENGINE_VERSION, warm_up
+from workers.errors import InvalidInput
+from workers.jobs.keys import queue_name
+from workers.jobs.ledger import NAME, Ledger
+from workers.jobs.queue import make_app, open_ledger
+from workers.jobs.upkeep import run_upkeep
+from workers.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """What a worker's processes know of the worker that they belong to; set before they are forked."""
+
+    settings: Settings
+    name: str
+    stopping: Any
+    """A byte in shared memory: 1 once the worker shall end."""
+
+
+_station: Station | None = None
+
+
+def station() -> Station:
+    """The worker that this process belongs to."""
+    if _station is None:
+        raise RuntimeError("a permit is played only in a process that `run_worker` has started")
+    return _station
+
+
+def run_worker(processes: int, name: str | None = None) -> None:
+    """Runs a worker with so many playing processes until SIGTERM or Ctrl-C; they finish the chunks in their hands.
+
+    Raises `LedgerUnavailable` when Redis does not answer at the start (later it is waited for), `InvalidInput` for a bad
+    name or number.
+    """
+    global _station
+    settings = Settings()
+    name = name or f"{socket.gethostname()}-{os.getpid()}"
+    if not NAME.fullmatch(name):
+        raise InvalidInput.at("name", "must be letters, digits, and any of _ . @ - after the first")
+    if processes < 1:
+        raise InvalidInput.at("processes", f"must be at least 1, not {processes}")
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+    log.setLevel(logging.INFO)
+    # Its reason is pickled messages from strangers; these workers take JSON alone.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    ledger = open_ledger(settings)
+    ledger.ping()
+    if is_cold():
+        log.info("compiling the engine, once for this machine: this takes some seconds")
+    warm_up()
+    _station = Station(settings, name, RawValue("b", 0))
+    _work(ledger, _station, processes)
+
+
+def _work(ledger: Ledger, place: Station, processes: int) -> None:
+    stop = Event()
+    worker: Any = None
+    beats = 0
+
+    def beat() -> None:
+        nonlocal beats
+        drains = ledger.beat(place.name, socket.gethostname(), os.getpid(), processes, is_new=beats == 0)
+        beats += 1
+        if drains and worker.consumer is not None:
+            worker.consumer.call_soon(_take_no_more, worker.consumer)
+
+    upkeep = Thread(target=run_upkeep, args=(ledger, stop, [(place.settings.beat_seconds, beat)]), name="upkeep", daemon=True)
+
+    def on_ready(**_: object) -> None:
+        if not upkeep.is_alive():
+            upkeep.start()
+            log.info("worker %s is ready with %d processes", place.name, processes)
+
+    def on_stopping(**_: object) -> None:
+        place.stopping.value = 1
+
+    signals.setup_logging.connect(_keep_logging)
+    signals.worker_ready.connect(on_ready, weak=False)
+    signals.worker_shutting_down.connect(on_stopping, weak=False)
+    worker = make_app(place.settings).Worker(
+        hostname=f"blockyard@{place.name}", pool="prefork", concurrency=processes, quiet=True, loglevel=logging.WARNING,
+        without_gossip=True, without_mingle=True, without_heartbeat=True,
+    )  # fmt: skip
+    try:
+        worker.start()
+    finally:
+        stop.set()
+        if upkeep.is_alive():
+            upkeep.join(place.settings.redis_timeout_seconds)
+            ledger.leave(place.name)
+    sys.exit(worker.exitcode or 0)
+
+
+def _take_no_more(consumer: Any) -> None:
+    queue = queue_name(ENGINE_VERSION)
+    if consumer.task_consumer is not None and consumer.task_consumer.consuming_from(queue):
+        log.info("this worker drains: it takes no more permits")
+        consumer.task_consumer.cancel_by_queue(queue)
+
+
+def _keep_logging(**_: object) -> None:
+    """Celery leaves logging alone where somebody listens to this signal."""

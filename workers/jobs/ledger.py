@@ -1,0 +1,256 @@
+"""The ledger: every job, chunk and result, kept in Redis so that nothing is lost and nothing is counted twice.
+
+A chunk's way: `claim` hands it out under a lease, `record` takes its result into the job's journal once, `fold` adds
+the journal to the sums, `sweep` brings back what was lost on the way. A message of the queue is a permit to work,
+nothing more: all truth is here, and changes only by scripts that may be sent twice.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from workers.engine.play import ENGINE_VERSION
+from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, NotFound
+from workers.jobs import figures as counted
+from workers.jobs.desk import milliseconds, permits
+from workers.jobs.figures import Figures
+from workers.jobs.fold import FoldDesk
+from workers.jobs.keys import EXPIRING, JOBS, LEASE_TERMS, METRICS, VERSIONS, WORKERS, job_key, label_key, state_key, worker_key
+from workers.jobs.play_range import Places
+from workers.jobs.records import STATES, Fields, JobRecord, WorkerRecord, fields, job_record, worker_record
+from workers.jobs.spec import PRIORITY_WEIGHTS, JobSpec
+from workers.jobs.work import WorkDesk
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
+"""What a job id or a worker's name may be: a part of a key, a word in a script."""
+
+PAGE: Final = 100
+"""Jobs read at once while a list is filtered."""
+
+
+class Ledger(WorkDesk, FoldDesk):
+    """All of it by one name. Every method raises `LedgerUnavailable` while Redis does not answer or refuses to write."""
+
+    def ping(self) -> None:
+        """Returns if Redis answers."""
+        with self.store.reading() as redis:
+            redis.ping()
+
+    def submit(
+        self,
+        spec: JobSpec,
+        *,
+        job_id: str | None = None,
+        idempotency_key: str | None = None,
+        request_digest: str | None = None,
+        owner: str = "anonymous",
+        steps: Mapping[int, int] | None = None,
+        keep: bool = False,
+    ) -> tuple[JobRecord, bool]:
+        """Stores a job and wakes the workers; answers its record and whether it is new.
+
+        The same id, or the same key of the same owner, with the same digest answers with the job that is there; with another
+        digest it raises `IdempotencyMismatch`. `steps`: scenario to the number of blocks whose multiples no chunk
+        crosses. `keep`: never expires.
+        """
+        job_id = job_id or secrets.token_hex(8)
+        if not NAME.fullmatch(job_id):
+            raise InvalidInput.at("id", "must be letters, digits, and any of _ . @ - after the first")
+        places = Places(spec)
+        stored: dict[str, str | int] = {
+            "name": spec.name, "seed": str(spec.seed), "priority": spec.priority, "weight": PRIORITY_WEIGHTS[spec.priority],
+            "labels": orjson.dumps(dict(spec.labels)).decode(), "scenario_count": len(spec.scenarios),
+            "matches_requested": sum(scenario.matches_requested for scenario in spec.scenarios), "matches": spec.matches,
+            "blocks": places.blocks, "steps": orjson.dumps({str(k): v for k, v in (steps or {}).items()}).decode(),
+            "keep": int(keep), "cursor": 0, "cursor_scenario": 0, "watermark": 0, "folded": 0, "matches_done": 0, "rate": 0,
+            "virtual": 0,
+        }  # fmt: skip
+        outcome, known, issued = self.store.run(
+            "submit", job_id, orjson.dumps(spec.to_json()), places.layout(steps or {}), owner, idempotency_key or "",
+            request_digest or "", spec.engine_version, milliseconds(self.settings.permit_patience_seconds), self.may_send,
+            *(part for pair in stored.items() for part in pair),
+        )  # fmt: skip
+        if outcome == b"other":
+            raise IdempotencyMismatch("this idempotency key was used before with another request")
+        self.send_permits(permits(issued))
+        return self.job(known.decode()), outcome == b"created"
+
+    def job(self, job_id: str) -> JobRecord:
+        """The job as it stands; raises `NotFound`."""
+        found = self._records([job_id])
+        if not found:
+            raise NotFound(f"there is no job {job_id}")
+        return found[0]
+
+    def jobs(
+        self, state: str | None = None, label: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[JobRecord], str | None]:
+        """Jobs, newest first, and where the next page begins (None at the end). `label` is written `name=value`.
+
+        Raises `InvalidInput` for a state or a cursor that cannot be.
+        """
+        if state is not None and state not in STATES:
+            raise InvalidInput.at("state", f"must be one of {', '.join(STATES)}, not {state!r}")
+        if cursor is not None and not re.fullmatch(r"[0-9]{1,15}", cursor):
+            raise InvalidInput.at("cursor", "is none that a list of jobs has given")
+        index = label_key(label) if label is not None else state_key(state) if state is not None else JOBS
+        page: list[JobRecord] = []
+        last = cursor
+        while True:
+            bound = f"({cursor}" if cursor is not None else "+inf"
+            with self.store.reading() as redis:
+                found: Any = redis.zrevrangebyscore(index, bound, "-inf", start=0, num=PAGE, withscores=True)
+            records = {record.id: record for record in self._records([job_id.decode() for job_id, _ in found])}
+            for job_id, sequence in found:
+                cursor = str(int(sequence))
+                record = records.get(job_id.decode())
+                if record is not None and (state is None or record.state == state):
+                    if len(page) == limit:
+                        return page, last
+                    page.append(record)
+                    last = cursor
+            if len(found) < PAGE:
+                return page, None
+
+    def cancel(self, job_id: str) -> JobRecord:
+        """Ends a job now: nothing more is claimed, and late results are refused. Raises `NotFound`, `Conflict`."""
+        return self._change("cancel", job_id)
+
+    def pause(self, job_id: str) -> JobRecord:
+        """Stops handing out chunks; those being played are still taken. Raises `NotFound`, `Conflict`."""
+        return self._change("pause", job_id)
+
+    def resume(self, job_id: str) -> JobRecord:
+        """Goes on with a paused job. Raises `NotFound`, `Conflict`."""
+        return self._change("resume", job_id)
+
+    def restart(self, job_id: str) -> JobRecord:
+        """Plays a job anew from its first block, with this engine version: a finished one, or one whose engine is gone.
+
+        A job that is under way with this engine version stays as it is. Raises `NotFound`, `Conflict`.
+        """
+        spec = self.spec(job_id)
+        with self.store.reading() as redis:
+            steps: Any = redis.hget(job_key(job_id), "steps")
+        renewed = orjson.dumps({**spec.to_json(), "engine_version": ENGINE_VERSION})
+        layout = Places(spec).layout({int(scenario): step for scenario, step in orjson.loads(steps or b"{}").items()})
+        return self._change("restart", job_id, ENGINE_VERSION, renewed, layout)
+
+    def delete(self, job_id: str) -> None:
+        """Forgets a finished job. Raises `NotFound`, and `Conflict` while it is live."""
+        self._change_only("delete", job_id)
+
+    def expire(self) -> int:
+        """Forgets jobs that finished longer ago than the retention, at most a page of them; answers how many."""
+        with self.store.reading() as redis:
+            clock: Any = redis.time()
+            until = milliseconds(clock[0] - self.settings.retention_seconds)
+            expired: Any = redis.zrangebyscore(EXPIRING, "-inf", until, start=0, num=PAGE)
+        for job_id in expired:
+            try:
+                self.delete(job_id.decode())
+            except (NotFound, Conflict):
+                continue
+        return len(expired)
+
+    def workers(self) -> list[WorkerRecord]:
+        """The live workers by name, each with what its processes have recorded."""
+        with self.store.reading() as redis:
+            names: Any = redis.zrange(WORKERS, 0, -1)
+        commands = [("HGETALL", worker_key(name.decode(), part)) for name in names for part in ("", "recorded")]
+        answers = self.store.read(*commands) if commands else []
+        found = [
+            worker_record(name.decode(), fields(answers[2 * place]), fields(answers[2 * place + 1]))
+            for place, name in enumerate(names)
+            if answers[2 * place].get(b"host")
+        ]
+        return sorted(found, key=lambda worker: worker.name)
+
+    def drain(self, name: str) -> None:
+        """Lets a worker finish its chunks and take no more, until it is started anew. Raises `NotFound`."""
+        if not any(worker.name == name for worker in self.workers()):
+            raise NotFound(f"there is no worker {name}")
+        with self.store.reading() as redis:
+            redis.hset(worker_key(name), "draining", "1")
+
+    def beat(self, name: str, host: str, pid: int, processes: int, *, is_new: bool, version: str = ENGINE_VERSION) -> bool:
+        """A worker's sign of life; answers whether it shall drain."""
+        life = milliseconds(self.settings.worker_life_seconds)
+        return bool(self.store.run("beat", name, host, pid, processes, version, life, "1" if is_new else "0") == 1)
+
+    def leave(self, name: str) -> None:
+        """A worker has stopped in good order."""
+        self.store.read(("ZREM", WORKERS, name), ("DEL", worker_key(name), worker_key(name, "recorded")))
+
+    def figures(self) -> Figures:
+        """Everything that metrics show, at one moment."""
+        clock, metrics_hash, terms, *totals = self.store.read(
+            ("TIME",), ("HGETALL", METRICS), ("HVALS", LEASE_TERMS), *(("ZCARD", state_key(state)) for state in STATES)
+        )
+        metrics = fields(metrics_hash)
+        now = clock[0] + clock[1] / 1e6
+        granted = [int(term.split()[2]) / 1000 for term in terms]
+        workers = self.workers()
+        processes = sum(worker.processes for worker in workers)
+        busy = sum(worker.busy_ratio * worker.processes for worker in workers)
+        return Figures(
+            matches=counted.play_figures(metrics, "matches"),
+            rounds=counted.play_figures(metrics, "rounds"),
+            plies=counted.play_figures(metrics, "plies"),
+            chunks=counted.outcome_figures(metrics, "chunks", counted.CHUNK_OUTCOMES),
+            audits=counted.outcome_figures(metrics, "audits", counted.AUDIT_OUTCOMES),
+            chunk_seconds=counted.histogram_figures(metrics, "chunk_seconds", counted.CHUNK_SECONDS_BOUNDS),
+            job_wait_seconds=counted.histogram_figures(metrics, "job_wait_seconds", counted.JOB_WAIT_BOUNDS),
+            jobs=dict(zip(STATES, totals, strict=True)),
+            pending_chunks=self._pending(),
+            leased_chunks=len(granted),
+            oldest_lease_seconds=max(0.0, now - min(granted, default=now)),
+            workers=len(workers),
+            worker_busy_ratio=busy / processes if processes else 0.0,
+        )
+
+    def _pending(self) -> dict[str, int]:
+        pending = dict.fromkeys(PRIORITY_WEIGHTS, 0)
+        with self.store.reading() as redis:
+            live: Any = [*redis.zrange(state_key("queued"), 0, -1), *redis.zrange(state_key("running"), 0, -1)]
+        commands: list[tuple[str, ...]] = []
+        for job_id in (job_id.decode() for job_id in live):
+            commands.append(("HMGET", job_key(job_id), "priority", "blocks", "cursor", "chunk_blocks"))
+            commands.append(("LLEN", job_key(job_id, "retry")))
+        answers = self.store.read(*commands) if commands else []
+        for (priority, blocks, cursor, size), retries in zip(answers[::2], answers[1::2], strict=True):
+            if priority is not None:
+                left = int(blocks) - int(cursor)
+                chunks = -(-left // int(size)) if int(size or 0) else min(left, 1)
+                pending[priority.decode()] += chunks + retries
+        return {str(priority): chunks for priority, chunks in pending.items()}
+
+    def _records(self, job_ids: list[str]) -> list[JobRecord]:
+        answers = self.store.read(("TIME",), ("HGETALL", VERSIONS), *(("HGETALL", job_key(job_id)) for job_id in job_ids))
+        clock, versions, *hashes = answers
+        now = clock[0] + clock[1] / 1e6
+        live = frozenset(version for version, until in fields(versions).items() if int(until) / 1000 > now)
+        found: list[tuple[str, Fields]] = [(job_id, fields(stored)) for job_id, stored in zip(job_ids, hashes, strict=True)]
+        return [job_record(job_id, stored, now, live) for job_id, stored in found if stored]
+
+    def _change(self, verb: str, job_id: str, *arguments: str | bytes) -> JobRecord:
+        self._change_only(verb, job_id, *arguments)
+        return self.job(job_id)
+
+    def _change_only(self, verb: str, job_id: str, *arguments: str | bytes) -> None:
+        patience = milliseconds(self.settings.permit_patience_seconds)
+        outcome, issued = self.store.run("change", verb, job_id, patience, self.may_send, *arguments)
+        if outcome == b"missing":
+            raise NotFound(f"there is no job {job_id}")
+        if outcome == b"conflict":
+            state = self.job(job_id).state
+            raise Conflict(f"a job that is {state} cannot be {CHANGED[verb]}")
+        self.send_permits(permits(issued))
+
+
+CHANGED: Final[Mapping[str, str]] = {
+    "cancel": "cancelled", "pause": "paused", "resume": "resumed", "restart": "restarted", "delete": "deleted",
+}  # fmt: skip

@@ -1,0 +1,144 @@
+"""A shift: what a worker process does with a permit for about a second: claim, play, record, and again."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition, Thread
+from time import monotonic
+from typing import Final
+
+from workers.errors import LedgerUnavailable, NotFound
+from workers.jobs.ledger import Ledger
+from workers.jobs.play_range import Played, Table
+from workers.jobs.records import Lease
+
+log = logging.getLogger(__name__)
+
+TABLES: Final = 16
+"""Jobs that a process keeps ready to be played."""
+RENEWALS: Final = 3
+"""Renewals in the time of a lease."""
+DRAIN_PAUSE: Final = 0.2
+"""Seconds before a draining worker passes a permit on, lest it go round at once."""
+RECORD_PAUSE: Final = 0.25
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One chunk being played."""
+
+    lease: Lease
+    slot: str
+    generation: str
+    busy_since: float
+    is_wanted: bool = True
+
+
+class Renewer:
+    """The thread that renews the lease of the chunk that this process plays."""
+
+    def __init__(self, ledger: Ledger, worker: str) -> None:
+        self._ledger = ledger
+        self._worker = worker
+        self._changed = Condition()
+        self._turn: _Turn | None = None
+        Thread(target=self._work, name="renewer", daemon=True).start()
+
+    def begin(self, lease: Lease, slot: str, generation: str) -> _Turn:
+        """A chunk begins to be played."""
+        with self._changed:
+            self._turn = _Turn(lease, slot, generation, monotonic())
+            self._changed.notify()
+            return self._turn
+
+    def end(self, turn: _Turn) -> float:
+        """The chunk is played; answers the seconds since its last renewal."""
+        with self._changed:
+            self._turn = None
+            return monotonic() - turn.busy_since
+
+    def _work(self) -> None:
+        pause = self._ledger.settings.lease_seconds / RENEWALS
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._turn is not None)
+                turn = self._turn
+            time.sleep(pause)
+            with self._changed:
+                if turn is None or turn is not self._turn:
+                    continue
+                now = monotonic()
+                busy, turn.busy_since = now - turn.busy_since, now
+            try:
+                turn.is_wanted = self._ledger.renew(turn.lease, turn.slot, turn.generation, self._worker, busy)
+            except LedgerUnavailable as error:
+                log.info("a lease could not be renewed: %s", error)
+
+
+class Shift:
+    """A worker process at work. `is_stopping` tells that the worker shall end after the present chunk."""
+
+    def __init__(self, ledger: Ledger, worker: str, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        self._ledger = ledger
+        self._worker = worker
+        self._is_stopping = is_stopping
+        self._renewer = Renewer(ledger, worker)
+        self._tables: OrderedDict[tuple[str, str], Table] = OrderedDict()
+
+    def work(self, slot: str, generation: str) -> str | None:
+        """Works for about a second; answers the generation under which the permit is to be sent again, None if not at all."""
+        ledger, is_message = self._ledger, True
+        end = monotonic() + ledger.settings.permit_seconds
+        while True:
+            claim = ledger.claim(slot, generation, self._worker, is_message=is_message)
+            is_message = False
+            if claim.outcome == "drain":
+                time.sleep(DRAIN_PAUSE)
+                return claim.generation
+            if claim.lease is None:
+                return None
+            generation = claim.generation
+            self._turn(claim.lease, slot, generation)
+            if monotonic() >= end or self._is_stopping():
+                return generation
+
+    def _turn(self, lease: Lease, slot: str, generation: str) -> None:
+        turn = self._renewer.begin(lease, slot, generation)
+        played, reason = None, ""
+        try:
+            played = self._table(lease).play(lease.first, lease.last, lambda: turn.is_wanted)
+        except (LedgerUnavailable, NotFound) as error:
+            log.info("a chunk was left: %s", error)
+        except Exception as error:
+            log.warning("job %s: blocks %d to %d raised", lease.job_id, lease.first, lease.last - 1, exc_info=True)
+            reason = f"{type(error).__name__}: {error}"
+        finally:
+            busy = self._renewer.end(turn)
+        if reason:
+            self._ledger.fail(lease, reason)
+        elif played is not None:
+            self._record(lease, played, busy)
+
+    def _record(self, lease: Lease, played: Played, busy: float) -> None:
+        """Offers the result again while Redis is away, for as long as a lease: it would only have to be played again."""
+        end = monotonic() + self._ledger.settings.lease_seconds
+        while True:
+            try:
+                outcome = self._ledger.record(lease, played, self._worker, busy)
+                log.debug("job %s: blocks %d to %d %s", lease.job_id, lease.first, lease.last - 1, outcome)
+                return
+            except LedgerUnavailable:
+                if monotonic() > end:
+                    raise
+                time.sleep(RECORD_PAUSE)
+
+    def _table(self, lease: Lease) -> Table:
+        key = lease.job_id, lease.run
+        if key not in self._tables:
+            self._tables[key] = Table(self._ledger.spec(*key))
+            if len(self._tables) > TABLES:
+                self._tables.popitem(last=False)
+        self._tables.move_to_end(key)
+        return self._tables[key]
