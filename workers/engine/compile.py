@@ -1,0 +1,104 @@
+"""How kernels are compiled and where the machine code is kept.
+
+numba looks only at the file that holds a function to decide whether its cached code is still good, so a change in an
+imported file would be missed. Therefore the cache folder is named by a hash of every source of the engine, of numba's and
+Python's versions and of the processor: code from other sources is never found, and nothing has to be invalidated.
+
+`BLOCKYARD_CACHE_DIR` overrides the place, which is otherwise the user's cache folder; where that cannot be written a
+temporary folder serves, and one line of log says so.
+"""
+
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import platformdirs
+
+CACHE_VARIABLE: Final = "BLOCKYARD_CACHE_DIR"
+WARM_MARK: Final = "warm"
+"""A file in the cache folder that says that every kernel was compiled into it."""
+
+_log = logging.getLogger(__name__)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def compiled(*, entry: bool = False, inline: bool = False) -> Callable[[_Function], _Function]:
+    """Decorates a function of a kernel: no bounds checks, no exceptions on division, no global lock.
+
+    Only an `entry`, called from Python, is kept in the cache; what it calls is part of its code. `inline` asks for the
+    function's code at every place of use.
+    """
+    import numba
+
+    if entry:
+        numba.config.CACHE_DIR = str(cache_folder())
+    return numba.njit(  # type: ignore[no-any-return]
+        cache=entry, error_model="numpy", nogil=True, boundscheck=False,
+        no_cpython_wrapper=not entry, no_cfunc_wrapper=True, forceinline=inline and bool(os.environ.get("FI")),
+    )  # fmt: skip
+
+
+@cache
+def cache_folder() -> Path:
+    """The folder for this machine's code from these sources: exists and can be written."""
+    wanted = Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_dir("blockyard")) / _identity()
+    try:
+        _prove_writable(wanted)
+    except OSError as error:
+        fallback = Path(tempfile.mkdtemp(prefix="blockyard-cache-"))
+        _log.warning("cannot keep compiled kernels in %s (%s); compiling into %s instead", wanted, error.strerror, fallback)
+        return fallback
+    return wanted
+
+
+def is_cold() -> bool:
+    """Whether the kernels will have to be compiled, which takes seconds, instead of being loaded."""
+    return not (cache_folder() / WARM_MARK).exists()
+
+
+def warm(load: Callable[[], None]) -> None:
+    """Run `load`, which calls every kernel once; a cache that cannot be read or written costs a compile, never an error."""
+    try:
+        load()
+    except Exception as error:
+        # A damaged entry, a full disk, a folder that vanished: numba has no way around its own cache, so it gets an
+        # empty one. What is wrong with a kernel itself raises again.
+        _log.warning("cached kernels in %s cannot be used (%s); compiling anew", cache_folder(), error)
+        _forget(cache_folder())
+        load()
+    try:
+        (cache_folder() / WARM_MARK).touch()
+    except OSError as error:
+        _log.warning("cannot keep compiled kernels in %s (%s)", cache_folder(), error.strerror)
+
+
+def _forget(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _prove_writable(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def _identity() -> str:
+    import llvmlite.binding
+    import numba
+
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    processor = os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name()
+    for part in (numba.__version__, sys.version, platform.machine(), processor):
+        digest.update(part.encode())
+    return f"{processor}-{digest.hexdigest()[:16]}"

@@ -1,0 +1,198 @@
+"""Policies, compiled: the programs of `policies.program` over sets of tiles.
+
+The legal placements are two sets of tiles: those that join the left end (or open the line), and those that join the right
+end where it differs. A placement is coded as `2 * tile + side`, side 0 for left.
+"""
+
+import numpy as np
+
+from workers.engine.compile import compiled
+from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
+from workers.engine.scalar.bits import (
+    bit,
+    count,
+    first_tile,
+    last_tile,
+    nth_tile,
+    single,
+)
+from workers.engine.scalar.layout import ALL, DOUBLES, EMPTY, LOW, NONE, PIP_CLASSES, PIPS, PLAYERS, SUITS, VALUES, ZERO
+from workers.engine.scalar.random import choice, low_choice
+
+SCRIPTED = 3
+"""A finish beside those of `Finish`, for tests that walk a tree: the placement whose number stands next in a script."""
+
+_TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
+_PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
+_NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
+_OTHER_LACKS, _NO_FOLLOW_UP, _EQUAL_ENDS = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP), int(Feature.EQUAL_ENDS)
+_FEATURES = len(Feature)
+
+# Places in an encoded program.
+_FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
+_FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
+
+
+@compiled(inline=True)
+def is_plain(programs, place):
+    """Whether a program has no preferences and no weights, so that its finish alone decides."""
+    return programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
+
+
+@compiled()
+def finish(kind, legal, left_end, right_end, random_word, script, cursor):
+    """The placement that a finish picks from the legal sets (left low, left high, right low, right high)."""
+    left_low, left_high, right_low, right_high = legal
+    if kind == _TOP:
+        tile = last_tile(left_low | right_low, left_high | right_high)
+        low, high = single(tile)
+        in_left = (left_low & low) | (left_high & high)
+        in_right = (right_low & low) | (right_high & high)
+        return 2 * tile + (1 if in_right and (not in_left or right_end < left_end) else 0)
+    in_left = count(left_low, left_high)
+    if kind in (_RANDOM, SCRIPTED):
+        choices = in_left + count(right_low, right_high)
+        if kind == _RANDOM:
+            number = choice(random_word, choices)
+        else:
+            number = script[cursor[0]]
+            cursor[0] += 1
+        if number < in_left:
+            return 2 * nth_tile(left_low, left_high, number)
+        return 2 * nth_tile(right_low, right_high, number - in_left) + 1
+    low, high = left_low | right_low, left_high | right_high
+    tile = nth_tile(low, high, choice(random_word, count(low, high)))
+    low, high = single(tile)
+    fits_left = (left_low & low) | (left_high & high)
+    fits_right = (right_low & low) | (right_high & high)
+    if fits_left and fits_right:
+        return 2 * tile + low_choice(random_word, 2)
+    return 2 * tile + (1 if fits_right else 0)
+
+
+@compiled()
+def choose(rules, tile_sets, figures, programs, place, legal, ends, seat, hands, lacks, line, random_word, script, cursor):
+    """`program.select` for the seat to move; `ends` is (-1, -1) before the opening, `line` the set of placed tiles."""
+    for preference in range(programs[place, _PREFERENCES]):
+        if count(legal[0], legal[1]) + count(legal[2], legal[3]) == 1:
+            break
+        code = np.int64(programs[place, _FIRST_PREFERENCE + preference])
+        feature, fewest = code >> 1, code & 1
+        if feature == _PIPS:
+            legal = _narrow_pips(tile_sets, figures, legal, fewest)
+        elif feature == _DOUBLE:
+            legal = _narrow_double(tile_sets, legal, fewest)
+        else:
+            legal = _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, ends, seat, hands, lacks, line)
+    if programs[place, _HAS_WEIGHTS]:
+        legal = _narrow(rules, tile_sets, figures, programs, place, NONE, ZERO, legal, ends, seat, hands, lacks, line)
+    return finish(np.int64(programs[place, _FINISH]), legal, ends[0], ends[1], random_word, script, cursor)
+
+
+@compiled(inline=True)
+def _narrow_pips(tile_sets, figures, legal, fewest):
+    low, high = legal[0] | legal[2], legal[1] | legal[3]
+    tile = first_tile(low, high) if fewest else last_tile(low, high)
+    alike = PIP_CLASSES + 2 * figures[PIPS + tile]
+    low, high = tile_sets[alike], tile_sets[alike + 1]
+    return legal[0] & low, legal[1] & high, legal[2] & low, legal[3] & high
+
+
+@compiled(inline=True)
+def _narrow_double(tile_sets, legal, fewest):
+    low, high = tile_sets[DOUBLES], tile_sets[DOUBLES + 1]
+    if fewest:
+        low, high = ~low, ~high
+    kept = legal[0] & low, legal[1] & high, legal[2] & low, legal[3] & high
+    return kept if kept[0] | kept[1] | kept[2] | kept[3] else legal
+
+
+@compiled()
+def _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, ends, seat, hands, lacks, line):
+    """The placements that are best in one feature, or in the weighted sum where `feature` is -1."""
+    kept_low = kept_high = kept_right_low = kept_right_high = EMPTY
+    best = -(1 << 40)
+    for side in range(2):
+        low = legal[2] if side else legal[0]
+        high = legal[3] if side else legal[1]
+        while low | high:
+            tile = first_tile(low, high)
+            tile_low, tile_high = single(tile)
+            low &= ~tile_low
+            high &= ~tile_high
+            left, right = _ends_after(figures, tile, side, ends)
+            if feature >= 0:
+                worth = _feature(feature, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line)
+            else:
+                worth = 0
+                for one in range(ZERO, _FEATURES):
+                    weight = programs[place, _FIRST_WEIGHT + one]
+                    if weight:
+                        worth += weight * _feature(
+                            one, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line
+                        )
+            if fewest:
+                worth = -worth
+            if worth > best:
+                best = worth
+                kept_low = kept_high = kept_right_low = kept_right_high = EMPTY
+            if worth == best:
+                if side:
+                    kept_right_low |= tile_low
+                    kept_right_high |= tile_high
+                else:
+                    kept_low |= tile_low
+                    kept_high |= tile_high
+    return kept_low, kept_high, kept_right_low, kept_right_high
+
+
+@compiled(inline=True)
+def _ends_after(figures, tile, side, ends):
+    """`reference.ends_after`."""
+    if ends[0] < 0:
+        low = figures[LOW + tile]
+        return low, figures[PIPS + tile] - low
+    if side:
+        return ends[0], figures[PIPS + tile] - ends[1]
+    return figures[PIPS + tile] - ends[0], ends[1]
+
+
+@compiled()
+def _feature(feature, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line):
+    """One of `program.features` for placing `tile`, after which the ends are `left` and `right`."""
+    if feature == _PIPS:
+        return figures[PIPS + tile]
+    if feature == _DOUBLE:
+        return 1 if 2 * figures[LOW + tile] == figures[PIPS + tile] else 0
+    if feature == _EQUAL_ENDS:
+        return 1 if left == right else 0
+    if feature in (_NEXT_ONE, _NEXT_BOTH):
+        after = seat + 1 if seat + 1 < rules[PLAYERS] else 0
+        lacks_left, lacks_right = lacks[after] & bit(left), lacks[after] & bit(right)
+        if feature == _NEXT_ONE:
+            return 1 if lacks_left or lacks_right else 0
+        return 1 if lacks_left and lacks_right else 0
+    if feature == _OTHER_LACKS:
+        for other in range(rules[PLAYERS]):
+            if other != seat and lacks[other] & (bit(left) | bit(right)):
+                return 1
+        return 0
+    tile_low, tile_high = single(tile)
+    own_low, own_high = hands[2 * seat], hands[2 * seat + 1]
+    kept_low, kept_high = own_low & ~tile_low, own_high & ~tile_high
+    if feature == _DISTINCT:
+        distinct = 0
+        for value in range(rules[VALUES]):
+            if (kept_low & tile_sets[SUITS + 2 * value]) | (kept_high & tile_sets[SUITS + 2 * value + 1]):
+                distinct += 1
+        return distinct
+    fits_low = tile_sets[SUITS + 2 * left] | tile_sets[SUITS + 2 * right]
+    fits_high = tile_sets[SUITS + 2 * left + 1] | tile_sets[SUITS + 2 * right + 1]
+    if feature == _UNSEEN:
+        unseen_low = tile_sets[ALL] & ~own_low & ~line[0]
+        unseen_high = tile_sets[ALL + 1] & ~own_high & ~line[1]
+        return count(unseen_low & fits_low, unseen_high & fits_high)
+    mobility = count(kept_low & fits_low, kept_high & fits_high)
+    if feature == _NO_FOLLOW_UP:
+        return 1 if mobility == 0 else 0
+    return mobility

@@ -1,0 +1,89 @@
+"""The scalar kernel's door from Python: casts and checks what the compiled code takes for granted.
+
+Letters in shapes: n seats, R rotations, M matches.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workers.engine.deal import Deal
+from workers.engine.policies.program import PROGRAM_WORDS, Program
+from workers.engine.rules import Ruleset
+from workers.engine.scalar import layout
+from workers.engine.scalar.match import TOTALS, play_matches
+from workers.engine.scalar.round import TRACE_COLUMNS
+from workers.engine.tiles import Tile, tile_ids
+
+if TYPE_CHECKING:
+    from workers.engine.play import Lineup, MatchRows
+
+Trace = npt.NDArray[np.int64]
+"""[plies, TRACE_COLUMNS] what the kernel did, ply by ply; the columns are named in `round`."""
+
+_NOTHING_GIVEN = np.zeros(0, np.uint64)
+_NO_SCRIPT = np.zeros(1, np.int64)
+_NO_TRACE = np.zeros((0, TRACE_COLUMNS), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDeal:
+    """A deal that a test puts before the kernel in place of one from the random numbers."""
+
+    deal: Deal
+    leader: int
+
+
+def play_scalar(
+    lineup: "Lineup", first_block: int, rows: "MatchRows", *, trace: Trace = _NO_TRACE, given: GivenDeal | None = None,
+    script: npt.NDArray[np.int64] = _NO_SCRIPT,
+) -> None:  # fmt: skip
+    """Play the matches of `rows`, which must be empty, from `first_block` on.
+
+    With `trace`, rows of it are filled as far as it goes; `given` and `script` belong to programs with the finish SCRIPTED.
+    """
+    ruleset = lineup.ruleset
+    masks, figures = layout.set_tables(ruleset.set)
+    subsets, begins = _deal_tables(ruleset)
+    totals = np.zeros(TOTALS, np.int64)
+    play_matches(
+        layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(),
+        encode_programs([policy.program for policy in lineup.policies]), np.uint64(lineup.seed), np.uint64(first_block),
+        np.int64(lineup.rotations), _NOTHING_GIVEN if given is None else encode_deal(ruleset, given), script, trace,
+        rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+    )  # fmt: skip
+    rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
+
+
+def encode_programs(programs: Sequence[Program]) -> npt.NDArray[np.int32]:
+    """`[n, PROGRAM_WORDS]` the programs by place."""
+    encoded = np.zeros((len(programs), PROGRAM_WORDS), np.int32)
+    for place, program in enumerate(programs):
+        encoded[place] = program.encode()
+    return encoded
+
+
+def encode_deal(ruleset: Ruleset, given: GivenDeal) -> npt.NDArray[np.uint64]:
+    """A given deal as the kernel takes it."""
+    numbers = tile_ids(ruleset.set)
+    words = np.zeros(2 * layout.MAX_SEATS + 2 + len(given.deal.stock), np.uint64)
+    for seat, hand in enumerate(given.deal.hands):
+        words[2 * seat], words[2 * seat + 1] = hand_words(ruleset, hand)
+    words[2 * layout.MAX_SEATS] = given.leader
+    words[2 * layout.MAX_SEATS + 1] = len(given.deal.stock)
+    for position, tile in enumerate(given.deal.stock):
+        words[2 * layout.MAX_SEATS + 2 + position] = numbers[tile]
+    return words
+
+
+def hand_words(ruleset: Ruleset, hand: Sequence[Tile]) -> tuple[int, int]:
+    """A hand as its pair of words."""
+    mask = sum(1 << tile_ids(ruleset.set)[tile] for tile in hand)
+    return mask & (1 << 64) - 1, mask >> 64
+
+
+def _deal_tables(ruleset: Ruleset) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    return layout.deal_tables(ruleset.players, ruleset.hand) if ruleset.set == 6 else layout.deal_tables(0, 0)

@@ -1,0 +1,86 @@
+"""Blocks of matches, compiled: the only function of the scalar kernel that Python calls."""
+
+import numpy as np
+
+from workers.engine.compile import compiled
+from workers.engine.scalar.bits import whole, word
+from workers.engine.scalar.deal import deal_round, leader_by_lot, opening_tile
+from workers.engine.scalar.layout import MAX_SEATS, MAX_TILES, NONE, OPENS_BY_DOUBLE, PLAYERS, ZERO
+from workers.engine.scalar.random import block_base, decision_base
+from workers.engine.scalar.round import BLOCKED, play_round
+from workers.engine.scalar.settle import match_winners, next_leader, side_of
+
+# Places in the totals.
+PLIES, PASSES, BLOCKED_ROUNDS, TIED_BLOCKED_ROUNDS, LEADER_ROUNDS_WON = range(5)
+TOTALS = 5
+
+
+@compiled(entry=True)
+def play_matches(
+    rules, tile_sets, figures, subsets, begins, binomials, programs, seed, first_block, rotations, given, script, trace,
+    scores, winners, rounds, rounds_won, totals,
+):  # fmt: skip
+    """Play the matches of `rounds` in order; the last five arrays are the output, as in `play.MatchRows`.
+
+    `given` is empty, or it is the one deal that all rounds have, for tests that drive a position through the kernel: the
+    words of the hands, then the leader, the size of the stock, and the stock.
+    """
+    players = rules[PLAYERS]
+    hands = np.zeros(2 * MAX_SEATS, np.uint64)
+    lacks = np.zeros(MAX_SEATS, np.uint64)
+    turns = np.zeros(MAX_SEATS, np.int64)
+    stock = np.zeros(MAX_TILES, np.int64)
+    cursor = np.zeros(2, np.int64)
+    places = np.zeros(MAX_SEATS, np.int64)
+    for match in range(rounds.shape[0]):
+        block = first_block + word(match // rotations)
+        rotation = match % rotations
+        for seat in range(players):
+            places[seat] = (seat + players - rotation) % players
+        base = block_base(seed, block)
+        leader = leader_by_lot(rules, seed, block)
+        number = ZERO
+        over, winning = False, 0
+        while not over:
+            forced = NONE
+            if given.shape[0]:
+                leader, stock_size = _take_given(given, hands, stock)
+            else:
+                stock_size = deal_round(
+                    rules, tile_sets, subsets, begins, binomials, seed, block, number, hands, stock
+                )  # fmt: skip
+            if number == 0 and rules[OPENS_BY_DOUBLE]:
+                leader, forced = opening_tile(rules, tile_sets, hands)
+            reason, winner, award, plies, passes = play_round(
+                rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced,
+                decision_base(base, number), number, lacks, turns, script, cursor, trace,
+            )  # fmt: skip
+            number += 1
+            totals[PLIES] += plies
+            totals[PASSES] += passes
+            if reason == BLOCKED:
+                totals[BLOCKED_ROUNDS] += 1
+                if winner < 0:
+                    totals[TIED_BLOCKED_ROUNDS] += 1
+            if winner >= 0:
+                rounds_won[rotation, winner] += 1
+                if winner == leader:
+                    totals[LEADER_ROUNDS_WON] += 1
+                for seat in range(players):
+                    if side_of(rules, seat) == side_of(rules, winner):
+                        scores[match, seat] += award
+            over, winning = match_winners(rules, scores[match], number)
+            leader = next_leader(rules, tile_sets, hands, leader, winner)
+        rounds[match] = number
+        winners[match] = winning
+
+
+@compiled()
+def _take_given(given, hands, stock):
+    """Lay out a given deal: (leader, size of the stock)."""
+    for position in range(2 * MAX_SEATS):
+        hands[position] = given[position]
+    size = whole(given[2 * MAX_SEATS + 1])
+    for position in range(size):
+        stock[position] = whole(given[2 * MAX_SEATS + 2 + position])
+    return whole(given[2 * MAX_SEATS]), size

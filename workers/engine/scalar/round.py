@@ -1,0 +1,129 @@
+"""One round, compiled: `reference.Round` played to its end over word-pair hands."""
+
+import numpy as np
+
+from workers.engine.compile import compiled
+from workers.engine.scalar.bits import bit, count, single
+from workers.engine.scalar.choose import choose, finish, is_plain
+from workers.engine.scalar.layout import DRAW_LIMIT, DRAWING, EMPTY, LOW, MAX_SEATS, NONE, PIPS, PLAYERS, RESERVE, SUITS, ZERO
+from workers.engine.scalar.random import decision_word
+from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
+
+OUT, BLOCKED = 0, 1
+
+# Columns of a trace, a row for each ply.
+ROUND, SEAT, DRAWN, CHOICES, TILE, END = range(6)
+TRACE_COLUMNS = 6
+"""TILE is -1 for a pass, END for an opening or a pass; DRAWN and CHOICES are counts, the rest numbers from 0."""
+
+
+@compiled()
+def play_round(
+    rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced, base, round_number,
+    lacks, turns, script, cursor, trace,
+):  # fmt: skip
+    """Play a dealt round: (reason, winning seat or -1, award, plies, passes).
+
+    `hands` is left as it is at the end; `lacks` and `turns` are room for `MAX_SEATS` each; `forced` is the tile that must
+    open, or -1; `places[seat]` says which program the seat plays; `trace` has no rows where none is wanted.
+    """
+    players = rules[PLAYERS]
+    for each in range(MAX_SEATS):
+        lacks[each] = EMPTY
+        turns[each] = 0
+    line_low = line_high = EMPTY
+    left_end = right_end = NONE
+    next_of_stock = ZERO
+    passes_in_a_row = plies = passes = ZERO
+    seat = leader
+    while True:
+        legal = _legal(tile_sets, hands[2 * seat], hands[2 * seat + 1], left_end, right_end, forced)
+        choices = count(legal[0], legal[1]) + count(legal[2], legal[3])
+        drawn = ZERO
+        if choices == 0 and rules[DRAWING]:
+            while choices == 0 and drawn < rules[DRAW_LIMIT] and stock_size - next_of_stock > rules[RESERVE]:
+                low, high = single(stock[next_of_stock])
+                next_of_stock += 1
+                drawn += 1
+                hands[2 * seat] |= low
+                hands[2 * seat + 1] |= high
+                legal = _legal(tile_sets, low, high, left_end, right_end, NONE)
+                choices = count(legal[0], legal[1]) + count(legal[2], legal[3])
+        number = turns[seat]
+        turns[seat] += 1
+        plies += 1
+        if choices == 0 or drawn:
+            _note_lacks(lacks, seat, drawn - (1 if choices else 0), left_end, right_end)
+        if choices == 0:
+            passes += 1
+            passes_in_a_row += 1
+            _write(trace, cursor, round_number, seat, drawn, ZERO, NONE, NONE)
+            if passes_in_a_row >= players and not (rules[DRAWING] and stock_size - next_of_stock > rules[RESERVE]):
+                winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
+                return BLOCKED, winner, award, plies, passes
+        else:
+            passes_in_a_row = 0
+            place = places[seat]
+            random_word = decision_word(base, seat, number)
+            if choices == 1 or is_plain(programs, place):
+                kind = ZERO if choices == 1 else np.int64(programs[place, 0])
+                placement = finish(kind, legal, left_end, right_end, random_word, script, cursor)
+            else:
+                placement = choose(
+                    rules, tile_sets, figures, programs, place, legal, (left_end, right_end), seat, hands, lacks,
+                    (line_low, line_high), random_word, script, cursor,
+                )  # fmt: skip
+            tile, side = placement >> 1, placement & 1
+            _write(trace, cursor, round_number, seat, drawn, choices, tile, right_end if side else left_end)
+            low, high = single(tile)
+            line_low |= low
+            line_high |= high
+            hands[2 * seat] &= ~low
+            hands[2 * seat + 1] &= ~high
+            if left_end < 0:
+                left_end = figures[LOW + tile]
+                right_end = figures[PIPS + tile] - left_end
+                forced = NONE
+            elif side:
+                right_end = figures[PIPS + tile] - right_end
+            else:
+                left_end = figures[PIPS + tile] - left_end
+            if not hands[2 * seat] | hands[2 * seat + 1]:
+                return OUT, seat, pips_outside(rules, tile_sets, hands, side_of(rules, seat)), plies, passes
+        seat = seat + 1 if seat + 1 < players else 0
+
+
+@compiled(inline=True)
+def _legal(tile_sets, low, high, left_end, right_end, forced):
+    """The tiles that join the left end, then those that join the right end where it differs, as two sets."""
+    nothing = EMPTY
+    if left_end < 0:
+        if forced >= 0:
+            low, high = single(forced)
+        return low, high, nothing, nothing
+    left, right = SUITS + 2 * left_end, SUITS + 2 * right_end
+    fits_left = low & tile_sets[left], high & tile_sets[left + 1]
+    if left_end == right_end:
+        return fits_left[0], fits_left[1], nothing, nothing
+    return fits_left[0], fits_left[1], low & tile_sets[right], high & tile_sets[right + 1]
+
+
+@compiled(inline=True)
+def _note_lacks(lacks, seat, kept, left_end, right_end):
+    """After a turn without a fitting tile in the hand: it lacks both ends, and what was known before only if no drawn
+    tile stayed in it (`kept` of them did)."""
+    known = EMPTY if kept else lacks[seat]
+    lacks[seat] = known | bit(left_end) | bit(right_end)
+
+
+@compiled(inline=True)
+def _write(trace, cursor, round_number, seat, drawn, choices, tile, end):
+    if cursor[1] < trace.shape[0]:
+        row = cursor[1]
+        trace[row, ROUND] = round_number
+        trace[row, SEAT] = seat
+        trace[row, DRAWN] = drawn
+        trace[row, CHOICES] = choices
+        trace[row, TILE] = tile
+        trace[row, END] = end
+        cursor[1] += 1

@@ -1,0 +1,145 @@
+"""Ends of rounds and matches, compiled: `reference.settle_out`, `settle_blocked`, `next_leader` and `match_winners`."""
+
+from workers.engine.compile import compiled
+from workers.engine.scalar.bits import first_tile, ones, single
+from workers.engine.scalar.layout import (
+    BY_LIGHTEST_TILE,
+    CLOCKWISE,
+    EMPTY,
+    LAST_ROUND,
+    NET,
+    NEXT_LEADER,
+    NONE,
+    PARTNERS,
+    PIP_BITS,
+    PIP_PLANES,
+    PIPS,
+    PLAYERS,
+    SIDE_TOTAL,
+    TARGET,
+    WINNER,
+    ZERO,
+)
+
+
+@compiled(inline=True)
+def side_of(rules, seat):
+    """`Ruleset.side`."""
+    return seat & 1 if rules[PARTNERS] else seat
+
+
+@compiled()
+def hand_pips(tile_sets, low, high):
+    """Dots on a set of tiles."""
+    total = 0
+    for digit in range(PIP_BITS):
+        plane = PIP_PLANES + 2 * digit
+        total += (ones(low & tile_sets[plane]) + ones(high & tile_sets[plane + 1])) << digit
+    return total
+
+
+@compiled()
+def lightness_order(figures, low, high, other_low, other_high):
+    """Compares two sets tile by tile from the lightest: -1 where the first is lighter, 1 where the second is, 0 if equal."""
+    while (low | high) and (other_low | other_high):
+        tile, other = first_tile(low, high), first_tile(other_low, other_high)
+        if figures[PIPS + tile] != figures[PIPS + other]:
+            return -1 if figures[PIPS + tile] < figures[PIPS + other] else 1
+        gone_low, gone_high = single(tile)
+        low, high = low & ~gone_low, high & ~gone_high
+        gone_low, gone_high = single(other)
+        other_low, other_high = other_low & ~gone_low, other_high & ~gone_high
+    if low | high:
+        return 1
+    return -1 if other_low | other_high else 0
+
+
+@compiled()
+def pips_outside(rules, tile_sets, hands, side):
+    """The pips of all hands that are not on a side."""
+    total = 0
+    for seat in range(rules[PLAYERS]):
+        if side_of(rules, seat) != side:
+            total += hand_pips(tile_sets, hands[2 * seat], hands[2 * seat + 1])
+    return total
+
+
+@compiled()
+def settle_blocked(rules, tile_sets, figures, hands, leader):
+    """(winning seat or -1, award) of a blocked round."""
+    holders = 2 if rules[SIDE_TOTAL] else rules[PLAYERS]
+    lowest, best, best_low, best_high, tied = 1 << 30, NONE, EMPTY, EMPTY, False
+    for holder in range(holders):
+        low, high = hands[2 * holder], hands[2 * holder + 1]
+        if rules[SIDE_TOTAL]:
+            low, high = low | hands[2 * holder + 4], high | hands[2 * holder + 5]
+        total = hand_pips(tile_sets, low, high)
+        order = -1
+        if total > lowest:
+            order = 1
+        elif total == lowest:
+            order = lightness_order(figures, low, high, best_low, best_high) if rules[BY_LIGHTEST_TILE] else 0
+        if order < 0:
+            lowest, best, best_low, best_high, tied = total, holder, low, high, False
+        elif order == 0 and side_of(rules, holder) != side_of(rules, best):
+            tied = True
+    if tied:
+        return NONE, ZERO
+    side = side_of(rules, best)
+    award = pips_outside(rules, tile_sets, hands, side)
+    return _lightest_of_side(rules, tile_sets, figures, hands, leader, side), award - (lowest if rules[NET] else 0)
+
+
+@compiled()
+def _lightest_of_side(rules, tile_sets, figures, hands, leader, side):
+    """The side's seat with the lighter hand; of equals, the first clockwise from the leader."""
+    best = NONE
+    for distance in range(rules[PLAYERS]):
+        seat = (leader + distance) % rules[PLAYERS]
+        if side_of(rules, seat) == side:
+            if best < 0:
+                best = seat
+                continue
+            low, high, best_low, best_high = hands[2 * seat], hands[2 * seat + 1], hands[2 * best], hands[2 * best + 1]
+            more = hand_pips(tile_sets, low, high) - hand_pips(tile_sets, best_low, best_high)
+            if more < 0 or (more == 0 and lightness_order(figures, low, high, best_low, best_high) < 0):
+                best = seat
+    return best
+
+
+@compiled()
+def next_leader(rules, tile_sets, hands, leader, winner):
+    """Who opens the next round; `winner` is -1 after a round that nobody won."""
+    players = rules[PLAYERS]
+    if rules[NEXT_LEADER] == CLOCKWISE:
+        return leader + 1 if leader + 1 < players else 0
+    if winner < 0:
+        return leader
+    if rules[NEXT_LEADER] == WINNER:
+        return winner
+    loser, most = NONE, NONE
+    for distance in range(1, players):
+        seat = (winner + distance) % players
+        if side_of(rules, seat) != side_of(rules, winner):
+            total = hand_pips(tile_sets, hands[2 * seat], hands[2 * seat + 1])
+            if total > most:
+                loser, most = seat, total
+    return loser
+
+
+@compiled()
+def match_winners(rules, scores, rounds):
+    """(whether the match is over, mask of the winning seats): an empty mask at the end is an unfinished match."""
+    best = 0
+    for seat in range(rules[PLAYERS]):
+        best = max(best, scores[seat])
+    if rules[TARGET]:
+        if best < rules[TARGET]:
+            return rounds >= rules[LAST_ROUND], 0
+    elif rounds < rules[LAST_ROUND]:
+        return False, 0
+    winners = 0
+    for seat in range(rules[PLAYERS]):
+        if scores[seat] == best:
+            winners |= 1 << seat
+    return True, winners
