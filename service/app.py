@@ -17,8 +17,7 @@ from service.page import routes as page
 from service.routes import events, health, jobs, metrics, named, positions, replays
 from service.settings import ServiceSettings
 from service.state import ServiceState
-from workers.jobs.ledger import Ledger
-from workers.jobs.store import connect
+from workers.jobs.queue import open_ledger
 from workers.jobs.upkeep import Upkeep
 
 ROUTERS: Final = (
@@ -29,7 +28,7 @@ ROUTERS: Final = (
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """The application. Nothing is asked of Redis until a request, or the upkeep, needs it: it may come up later."""
     settings = settings or ServiceSettings()
-    ledger = Ledger(connect(settings.redis_url, settings.redis_timeout_seconds), settings=settings)
+    ledger = open_ledger(settings)
     http_metrics = HttpMetrics()
     http_metrics.registry.register(LedgerCollector(lambda: ledger_metrics(ledger)))
     feeds = Feeds(interval=settings.stream_interval, longest=settings.stream_seconds)

@@ -5,9 +5,9 @@ import os
 import socket
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import RawValue
-from threading import Event, Thread
 from typing import Any
 
 from celery import signals
@@ -15,11 +15,11 @@ from celery.exceptions import SecurityWarning
 
 from workers.engine.compile import is_cold
 from workers.engine.play import ENGINE_VERSION, warm_up
-from workers.errors import InvalidInput
+from workers.errors import InvalidInput, LedgerUnavailable
 from workers.jobs.keys import queue_name
 from workers.jobs.ledger import NAME, Ledger
 from workers.jobs.queue import make_app, open_ledger
-from workers.jobs.upkeep import run_upkeep
+from workers.jobs.upkeep import Upkeep
 from workers.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -72,23 +72,20 @@ def run_worker(processes: int, name: str | None = None) -> None:
 
 
 def _work(ledger: Ledger, place: Station, processes: int) -> None:
-    stop = Event()
-    worker: Any = None
-    beats = 0
+    is_new = True
 
     def beat() -> None:
-        nonlocal beats
-        drains = ledger.beat(place.name, socket.gethostname(), os.getpid(), processes, is_new=beats == 0)
-        beats += 1
+        nonlocal is_new
+        drains = ledger.beat(place.name, socket.gethostname(), os.getpid(), processes, is_new=is_new)
+        is_new = False
         if drains and worker.consumer is not None:
             worker.consumer.call_soon(_take_no_more, worker.consumer)
 
-    upkeep = Thread(target=run_upkeep, args=(ledger, stop, [(place.settings.beat_seconds, beat)]), name="upkeep", daemon=True)
+    upkeep = Upkeep(ledger, [(place.settings.beat_seconds, beat)])
 
     def on_ready(**_: object) -> None:
-        if not upkeep.is_alive():
-            upkeep.start()
-            log.info("worker %s is ready with %d processes", place.name, processes)
+        upkeep.start()
+        log.info("worker %s is ready: %d processes", place.name, processes)
 
     def on_stopping(**_: object) -> None:
         place.stopping.value = 1
@@ -96,16 +93,15 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
     signals.setup_logging.connect(_keep_logging)
     signals.worker_ready.connect(on_ready, weak=False)
     signals.worker_shutting_down.connect(on_stopping, weak=False)
-    worker = make_app(place.settings).Worker(
+    worker: Any = make_app(place.settings).Worker(
         hostname=f"blockyard@{place.name}", pool="prefork", concurrency=processes, quiet=True, loglevel=logging.WARNING,
         without_gossip=True, without_mingle=True, without_heartbeat=True,
     )  # fmt: skip
     try:
         worker.start()
     finally:
-        stop.set()
-        if upkeep.is_alive():
-            upkeep.join(place.settings.redis_timeout_seconds)
+        upkeep.stop()
+        with suppress(LedgerUnavailable):
             ledger.leave(place.name)
     sys.exit(worker.exitcode or 0)
 

@@ -1,8 +1,8 @@
-"""Upkeep: what keeps the ledger moving, run by a thread of every API, worker and scheduler process."""
+"""Upkeep: what keeps the ledger moving, in every API, worker and scheduler process."""
 
 import logging
 from collections.abc import Callable, Sequence
-from threading import Event
+from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
@@ -39,10 +39,8 @@ class Outage:
 
 
 def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = ()) -> None:
-    """Sweeps, folds and does `more` at their intervals until `stop` is set; while Redis is away it waits."""
-    duties: list[Duty] = [
-        (ledger.settings.sweep_seconds, ledger.sweep), (ledger.settings.fold_seconds, ledger.fold), *more,
-    ]  # fmt: skip
+    """Does `more`, sweeps and folds at their intervals until `stop` is set; while Redis is away it waits."""
+    duties: list[Duty] = [*more, (ledger.settings.sweep_seconds, ledger.sweep), (ledger.settings.fold_seconds, ledger.fold)]
     due = [0.0] * len(duties)
     outage = Outage()
     pause = 0.0
@@ -59,3 +57,22 @@ def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = ()) -> None:
         except Exception:
             log.exception("upkeep met an error and goes on")
             pause = LONGEST_PAUSE
+
+
+class Upkeep:
+    """The same in a thread of its own."""
+
+    def __init__(self, ledger: Ledger, more: Sequence[Duty] = ()) -> None:
+        self._stop = Event()
+        self._thread = Thread(target=run_upkeep, args=(ledger, self._stop, more), name="upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Begins, unless it has begun."""
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    def stop(self, patience: float = 5.0) -> None:
+        """Ends after the present step; waits for that so many seconds."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(patience)
