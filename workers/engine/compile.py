@@ -38,12 +38,15 @@ def compiled(*, entry: bool = False, inline: bool = False) -> Callable[[_Functio
     """
     import numba
 
+    config: Any = numba.config
+    njit: Any = numba.njit
     if entry:
-        numba.config.CACHE_DIR = str(cache_folder())
-    return numba.njit(  # type: ignore[no-any-return]
-        cache=entry, error_model="numpy", nogil=True, boundscheck=False,
-        no_cpython_wrapper=not entry, no_cfunc_wrapper=True, forceinline=inline and bool(os.environ.get("FI")),
+        config.CACHE_DIR = str(cache_folder())
+    decorate: Callable[[_Function], _Function] = njit(
+        cache=entry, error_model="numpy", nogil=True, boundscheck=False, forceinline=inline,
+        no_cpython_wrapper=not entry, no_cfunc_wrapper=True,
     )  # fmt: skip
+    return decorate
 
 
 @cache
@@ -64,7 +67,7 @@ def is_cold() -> bool:
     return not (cache_folder() / WARM_MARK).exists()
 
 
-def warm(load: Callable[[], None]) -> None:
+def warm(load: Callable[[], object]) -> None:
     """Run `load`, which calls every kernel once; a cache that cannot be read or written costs a compile, never an error."""
     try:
         load()

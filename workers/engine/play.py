@@ -83,7 +83,7 @@ def warm_up() -> None:
     """
     ruleset = resolve_ruleset("block", 2)
     lineup = Lineup(ruleset, (resolve_policy("random", 2),) * 2, 1, 0)
-    warm(lambda: play_blocks(lineup, 0, 1) and None)
+    warm(lambda: play_blocks(lineup, 0, 1))
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:

@@ -224,7 +224,7 @@ class Round:
         """Play one ply: forced draws, then the chosen placement (`choose` is asked only where there is a choice) or a pass."""
         legal, drawn = self.draw_until_playable()
         if not legal:
-            return self._pass(drawn)
+            return self.pass_turn(drawn)
         placement = legal[0] if len(legal) == 1 else choose(self.view(legal))
         if placement not in legal:
             raise PlayFailed(f"seat {self.to_move} chose {placement!r}, which is not legal")
@@ -240,7 +240,8 @@ class Round:
             self.end = settle_out(self.ruleset, self.hands, seat)
         return self._record(Ply(seat, drawn, placement))
 
-    def _pass(self, drawn: tuple[Tile, ...]) -> Ply:
+    def pass_turn(self, drawn: tuple[Tile, ...]) -> Ply:
+        """Pass: the seat to move drew `drawn`, all it may, and still has no placement."""
         seat = self.to_move
         self._note_lacks(seat, drawn, could_place=False)
         self.passes_in_a_row += 1

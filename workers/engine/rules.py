@@ -261,3 +261,61 @@ class _Resolver:
 
     def _refuse(self, path: str, message: str) -> None:
         self.errors.append(FieldError(path, message))
+
+
+_SUMMARIES: Final[Mapping[str, str]] = {
+    "block": "Every seat for itself, undealt tiles stay out, tied blocks win nothing; to 100 points, 61 with 3 or 4 players",
+    "traditional": "The highest double opens, the loser leads on, tied blocks go by the lightest tile; until 100 is exceeded",
+    "draw": "As traditional, but who cannot play draws from the stock until a tile fits; its last two tiles stay",
+}
+
+
+def describe_rulesets() -> list[dict[str, Any]]:
+    """Every preset: `{name, summary, values, parameters, choices}`.
+
+    `values` is what the preset says, `parameters` the JSON Schema of what may override it in `{"preset": name, ...}`, and
+    `choices` says what was decided where the sources are silent.
+    """
+    return [
+        {
+            "name": name, "summary": _SUMMARIES[name], "values": dict(values), "parameters": _schema(),
+            "choices": list(CHOICES),
+        }
+        for name, values in PRESETS.items()
+    ]  # fmt: skip
+
+
+def _schema() -> dict[str, Any]:
+    largest = set_size(max(SETS))
+    words = {name: {"enum": list(choices)} for name, choices in _WORDS.items()}
+    ends = {
+        "target": _whole_schema(1, MAX_TARGET), "at": {"enum": ["reach", "exceed"]},
+        "rounds": _whole_schema(1, MAX_ROUNDS),
+    }  # fmt: skip
+    limit = {"anyOf": [{"type": "null"}, _whole_schema(1, largest)]}
+    drawing = {"limit": limit, "reserve": _whole_schema(0, largest)}
+    texts = {
+        "set": "the highest value of the tiles", "hand": "tiles dealt to each player",
+        "opening": "who leads a match's first round: a fair lot, or the holder of the highest double, who opens with it",
+        "next_leader": "who leads each later round", "blocked_tie": "how hands of equal pips are told apart when blocked",
+        "blocked_award": "whether the winner's own pips are taken off when blocked",
+        "ends": "a target that is reached or exceeded, or a fixed number of rounds; what is not given comes from the preset",
+        "draw": "null for no drawing; limit: tiles a turn at most, null for no limit; reserve: tiles that are never drawn",
+        "partners": "seats 0 and 2 against 1 and 3; needs 4 players",
+        "partner_count": "what decides a blocked round of partners: the lightest single hand, or the sides' totals",
+    }  # fmt: skip
+    schemas: dict[str, dict[str, Any]] = {
+        "set": {"enum": list(SETS)}, "hand": _whole_schema(1, largest), **words,
+        "ends": {"type": "object", "additionalProperties": False, "properties": ends},
+        "draw": {"type": ["object", "null"], "additionalProperties": False, "properties": drawing},
+        "partners": {"type": "boolean"},
+    }  # fmt: skip
+    properties = {name: {**schemas[name], "description": texts[name]} for name in PARAMETERS}
+    return {
+        "type": "object", "additionalProperties": False, "properties": properties,
+        "description": 'A value may be given by number of players, such as {"2": 7, "3": 5}.',
+    }  # fmt: skip
+
+
+def _whole_schema(low: int, high: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high}

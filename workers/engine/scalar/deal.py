@@ -81,10 +81,8 @@ def _unranked_hands(rules, subsets, begins, binomials, seed, block, round_number
             even, odd = addressed_pair(seed, block, round_number, _DEAL, seat // 2)
         among = rules[TILES] - seat * hand
         rank = scaled(odd if seat % 2 else even, binomials[among * 29 + hand])
-        if begins[seat] >= 0:
-            mask = word(subsets[begins[seat] + rank])
-        else:
-            mask = _unrank(binomials, rank, hand, among)
+        in_table = begins[seat] >= 0
+        mask = word(subsets[begins[seat] + rank]) if in_table else _unrank(binomials, rank, hand, among)
         mask = _spread(mask, taken)
         hands[2 * seat], hands[2 * seat + 1] = mask, EMPTY
         taken |= mask
