@@ -7,6 +7,7 @@ nothing more: all truth is here, and changes only by scripts that may be sent tw
 
 import re
 import secrets
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ class Ledger(WorkDesk, FoldDesk):
         digest it raises `IdempotencyMismatch`. `steps`: scenario to the number of blocks whose multiples no chunk
         crosses. `keep`: never expires.
         """
-        job_id = job_id or secrets.token_hex(8)
+        job_id = job_id or new_job_id()
         if not NAME.fullmatch(job_id):
             raise InvalidInput.at("id", "must be letters, digits, and any of _ . @ - after the first")
         places = Places(spec)
@@ -249,6 +250,11 @@ class Ledger(WorkDesk, FoldDesk):
             state = self.job(job_id).state
             raise Conflict(f"a job that is {state} cannot be {CHANGED[verb]}")
         self.send_permits(permits(issued))
+
+
+def new_job_id() -> str:
+    """A fresh id: later ones sort after earlier ones, so jobs with equal claims to be served come in their order."""
+    return f"{time.time_ns() // 1_000_000:011x}{secrets.token_hex(4)}"
 
 
 CHANGED: Final[Mapping[str, str]] = {

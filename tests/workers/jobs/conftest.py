@@ -1,0 +1,29 @@
+"""Benches for the tests of the ledger."""
+
+import pytest
+
+from tests.workers.jobs.bench import Bench, BenchMaker
+from workers.jobs.ledger import Ledger
+from workers.jobs.records import Permit
+from workers.jobs.store import connect
+from workers.settings import Settings
+
+
+@pytest.fixture
+def make_bench(redis_url: str) -> BenchMaker:
+    """Makes a bench; keywords are settings."""
+
+    def make(url: str = redis_url, **settings: object) -> Bench:
+        chosen = Settings(**{"chunk_blocks": 5, "audit_every": 0, "lease_seconds": 60, **settings})
+        sent: list[Permit] = []
+        return Bench(Ledger(connect(url), send=sent.append, settings=chosen), sent)
+
+    return make
+
+
+@pytest.fixture
+def bench(make_bench: BenchMaker) -> Bench:
+    """A bench with one worker and chunks of five blocks."""
+    bench = make_bench()
+    bench.open()
+    return bench
