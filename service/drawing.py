@@ -6,13 +6,15 @@ style sheet inside the drawing, which follows the reader's dark or light setting
 """
 
 from base64 import b64encode
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 from xml.sax.saxutils import escape
 
-from workers.engine.reference import LineEnds, Placement, Ply, ends_after
+from workers.engine.reference import Ply
+from workers.engine.replay import Line, Port
 from workers.engine.tiles import Tile, is_double
 
 CELL: Final = 24
@@ -49,22 +51,26 @@ class Laid:
 
 
 def line_of(plies: Sequence[Ply]) -> list[Laid]:
-    """The line from its left end to its right end."""
-    line: list[Laid] = []
-    ends: LineEnds | None = None
+    """The line from its left end to its right end; an opening lies with its low half to the left."""
+    table, laid = Line(), deque[Laid]()
+    left: Port | None = None
     for number, ply in enumerate(plies):
         if ply.placement is None:
             continue
-        (low, high), end = ply.placement
-        after = ends_after(ends, Placement(ply.placement.tile, end))
-        if ends is None:
-            line.append(Laid(ply.placement.tile, low, high, number))
-        elif ends[0] == end:
-            line.insert(0, Laid(ply.placement.tile, after[0], ends[0], number))
+        table.place(ply.placement)
+        tile = ply.placement.tile
+        if left is None:
+            left = table.open[0] if is_double(tile) else Port(tile, "low")
+            laid.append(Laid(tile, tile[0], tile[1], number))
+            continue
+        joined = table.connections[-1]
+        outward = next(port for port in table.open if port.tile == tile)
+        if joined.open == left:
+            left = outward
+            laid.appendleft(Laid(tile, outward.value, joined.joined.value, number))
         else:
-            line.append(Laid(ply.placement.tile, ends[1], after[1], number))
-        ends = after
-    return line
+            laid.append(Laid(tile, joined.joined.value, outward.value, number))
+    return list(laid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def matrix_size(players: Sequence[int], policies: int, rulesets: int) -> int:
 
 
 def _listed_scenarios(requests: Sequence[ScenarioRequest]) -> tuple[list[Scenario], list[FieldError]]:
-    scenarios, errors = [], []
+    scenarios: list[Scenario] = []
+    errors: list[FieldError] = []
     for position, request in enumerate(requests):
         try:
             scenarios.append(

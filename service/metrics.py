@@ -13,7 +13,6 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
 
 from workers.errors import LedgerUnavailable
 from workers.jobs.figures import Figures, HistogramFigures
@@ -29,7 +28,7 @@ class HttpMetrics:
     """The registry of one application: requests by route, method and status, and seconds by route."""
 
     def __init__(self) -> None:
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=False)
         self._requests = Counter(
             "blockyard_http_requests", "HTTP requests answered.", ["route", "method", "status"], registry=self.registry
@@ -87,7 +86,7 @@ def figure_metrics(figures: Figures) -> Iterable[Metric]:
     yield _counted("blockyard_chunks", "Chunks by what became of them.", "outcome", figures.chunks)
     yield _counted("blockyard_audits", "Chunks that were played again and compared.", "outcome", figures.audits)
     yield _histogram("blockyard_chunk_seconds", "Seconds that a recorded chunk was played.", figures.chunk_seconds)
-    yield _histogram("blockyard_job_wait_seconds", "Seconds from submitting a job to its first chunk.", figures.job_wait_seconds)
+    yield _histogram("blockyard_job_wait_seconds", "Seconds from a job's submission to a chunk.", figures.job_wait_seconds)
     yield _gauge("blockyard_jobs", "Jobs by state.", "state", figures.jobs)
     yield _gauge("blockyard_pending_chunks", "Chunks that wait to be played, estimated.", "priority", figures.pending_chunks)
     single = {
@@ -122,5 +121,5 @@ def _gauge(name: str, text: str, label: str, values: Mapping[str, int]) -> Metri
 
 
 def _histogram(name: str, text: str, figures: HistogramFigures) -> Metric:
-    bounds = [*(floatToGoString(bound) for bound in figures.bounds), "+Inf"]
+    bounds = [*(str(bound) for bound in figures.bounds), "+Inf"]
     return HistogramMetricFamily(name, text, list(zip(bounds, accumulate(figures.counts), strict=True)), figures.total)

@@ -1,8 +1,9 @@
 """Matches of a job, played again from their addresses: one in full, many as lines, a round's line as a drawing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, Path, Query, Response
@@ -10,10 +11,11 @@ from starlette.responses import StreamingResponse
 
 from service.drawing import STYLE_HASH, draw_line
 from service.routes.documented import content, problems
-from service.schemas.answers import Replay
+from service.schemas.replays import MatchLine, Replay
 from service.schemas.requests import DrawingQuery, MatchesQuery
 from service.state import JobId, StateOf
 from workers.engine.play import ENGINE_VERSION, Lineup, replay_match
+from workers.engine.policies import PolicyValue
 from workers.engine.replay import replay_document
 from workers.errors import Conflict, InvalidInput, NotFound
 from workers.jobs.ledger import Ledger
@@ -42,13 +44,18 @@ class Table:
             raise NotFound(f"There is no match {match}: the scenario has matches 0 to {self.scenario.matches - 1}.")
         return divmod(match, self.scenario.rotations)
 
+    def policies(self, seated: Sequence[int]) -> list[PolicyValue]:
+        """By seat, the policy of the place that sits there."""
+        return [self.lineup.policies[place].value for place in seated]
+
 
 @router.get("/{m}", responses=REPLAYED, response_model=Replay, summary="Replay a match")
 def match(id: JobId, k: ScenarioIndex, m: MatchIndex, state: StateOf) -> Response:  # noqa: A002
     """Match m of scenario k as it was played: every round's deal, plies, ports after every ply, and scores."""
     table = table_of(state.ledger, id, k)
     document = replay_document(table.lineup, *table.address(m))
-    return Response(orjson.dumps({"scenario": k, "match": m, **document}), media_type="application/json")
+    told = {"scenario": k, "match": m, **document, "policies": table.policies(document["seated"])}
+    return Response(orjson.dumps(told), media_type="application/json")
 
 
 @router.get(
@@ -119,15 +126,9 @@ def _line(table: Table, number: int) -> bytes:
     block, rotation = table.address(number)
     record = replay_match(table.lineup, block, rotation)
     seated = table.lineup.seated(rotation)
-    line: dict[str, Any] = {
-        "match": number,
-        "block": block,
-        "rotation": rotation,
-        "places": seated,
-        "policies": [table.lineup.policies[place].value for place in seated],
-        "winner": record.winners[0] if len(record.winners) == 1 else None,
-        "winners": record.winners,
-        "scores": record.scores,
-        "rounds": len(record.rounds),
-    }
-    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    line = MatchLine(
+        match=number, block=block, rotation=rotation, seated=list(seated), policies=table.policies(seated),
+        winner=record.winners[0] if len(record.winners) == 1 else None, winners=list(record.winners),
+        scores=list(record.scores), rounds=len(record.rounds),
+    )  # fmt: skip
+    return line.model_dump_json().encode() + b"\n"

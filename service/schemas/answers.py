@@ -10,6 +10,7 @@ from workers.jobs.records import JobRecord, WorkerRecord
 from workers.jobs.spec import JobSpec, Priority, Seating
 from workers.stats.tally import json_integer
 
+
 class Progress(Answer):
     """How far a job is; rate and time left are null while unknown."""
 
@@ -111,15 +112,6 @@ class DescribedList(Answer):
     """Everything of a kind that can be named."""
 
     items: list[Described]
-
-
-class Replay(Answer):
-    """A match as it was played, round by round."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    scenario: int
-    match: int
 
 
 class Health(Answer):

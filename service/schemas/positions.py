@@ -28,7 +28,7 @@ class Position(Request):
         list[Any] | None, Field(description="`[tile, matched end]`, the end null for an opening.", examples=[[[2, 5], 5]])
     ] = None
     passes_in_a_row: int = 0
-    stock: list[Tile] = []
+    stock: Annotated[list[Tile], Field(default_factory=list)]
     first_round: bool = False
 
 
@@ -44,8 +44,8 @@ class Judgement(Answer):
     line_ends: Ends | None
     legal: Annotated[list[list[Any]], Field(description="`[tile, end]` each, in hand order, then end order.")]
     winner_side: int | None = None
-    drawn: list[list[Tile]] | None = None
-    stock_left: list[Tile] | int | None = None
+    drawn: Annotated[list[int] | None, Field(description="Tiles drawn, by seat; under draw rules.")] = None
+    stock_left: int | None = None
 
 
 class Deal(Request):
@@ -55,7 +55,7 @@ class Deal(Request):
     players: int
     hands: list[list[Tile]]
     leader: int
-    stock: list[Tile] = []
+    stock: Annotated[list[Tile], Field(default_factory=list)]
 
 
 class TreeCount(Answer):

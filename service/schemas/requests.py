@@ -21,6 +21,7 @@ from service.schemas.fields import (
 )
 from workers.jobs.spec import Priority, Seating
 
+
 class ScenarioRequest(Request):
     """One line-up. `players` defaults to the number of policies; a list of another length is refused."""
 
@@ -38,7 +39,7 @@ class MatrixRequest(Request):
     players: Annotated[list[Players], Field(min_length=1, max_length=7)]
     policies: Annotated[list[PolicyField], Field(min_length=2)]
     matches: Matches
-    rulesets: Annotated[list[RulesetField], Field(min_length=1)] = ["block"]
+    rulesets: Annotated[list[RulesetField], Field(default_factory=lambda: ["block"], min_length=1)]
     seating: Seating = "rotated"
 
 
@@ -68,8 +69,8 @@ class JobRequest(Request):
     name: Annotated[str, Field(max_length=MAX_NAME), AfterValidator(printable)] = ""
     seed: Seed | None = None
     priority: Priority = "normal"
-    labels: Labels = {}
-    scenarios: list[ScenarioRequest] = []
+    labels: Annotated[Labels, Field(default_factory=dict)]
+    scenarios: Annotated[list[ScenarioRequest], Field(default_factory=list)]
     matrix: MatrixRequest | None = None
 
 
