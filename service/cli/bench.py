@@ -44,7 +44,10 @@ def bench(
     cold: Annotated[bool, typer.Option("--cold", help="Also measure a start that has to compile everything.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure matches, rounds and plies a second here, by default on one core."""
+    """Measure how fast this machine plays.
+
+    Matches, rounds and plies a second by players and policies; by default on one core.
+    """
     scenarios = _scenarios(players or COUNTS, policy, name_or_object(ruleset, "--ruleset"))
     warm_engine()
     rows = [_measure(scenario, processes, seconds) for scenario in scenarios]

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
     working = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
     working.callback()(workers)
     working.command()(drain)
-    app.add_typer(working, name="workers", help="List the workers of a running service; `workers drain NAME` relieves one.")
+    app.add_typer(working, name="workers", help="List who works, or relieve one (workers drain).")
 
 
 def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:

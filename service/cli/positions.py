@@ -20,7 +20,10 @@ def register(app: typer.Typer) -> None:
 
 
 def judge(file: PositionFile, _as_json: IgnoredJson = False) -> None:
-    """Apply the rules to positions: what may be placed, forced passes, whether the round is over, who won what."""
+    """Apply the rules to given positions.
+
+    What may be placed, forced passes, whether the round is over, who won and what is scored.
+    """
     document = read_document(file)
     from workers.engine.positions import judge as judge_document
 
@@ -28,7 +31,10 @@ def judge(file: PositionFile, _as_json: IgnoredJson = False) -> None:
 
 
 def perft(file: PositionFile, _as_json: IgnoredJson = False) -> None:
-    """Walk the whole tree of deals: complete rounds by placements, and the exact chances under random play."""
+    """Walk the whole tree of given deals.
+
+    Complete rounds by number of placements, and the exact chances under random play.
+    """
     document = read_document(file)
     from workers.engine.perft import perft as perft_document
 

@@ -38,7 +38,10 @@ def simulate(
     processes: Processes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play matches here and print the results, the same that the service gives for the same scenario and seed."""
+    """Play matches here, without a service.
+
+    The results are the same that the service gives for the same scenario and seed.
+    """
     try:
         scenario, drawn = _scenario(policy, players, matches, seed, ruleset, seating)
     except InvalidInput as refusal:

@@ -147,7 +147,7 @@ def _start(
         return bool(stop) or all(child.ready for child in supervisor.children)
 
     if not supervisor.wait(ready, QUICK_SECONDS):
-        say("starting; the first start compiles the engine, which takes a while")
+        say("still starting; a first start compiles the engine, which takes a while")
         supervisor.wait(ready)
     return None if stop else Addresses(f"http://{LOOPBACK}:{port}", without_password(url), folder.path)
 

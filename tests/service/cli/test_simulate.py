@@ -13,8 +13,16 @@ import psutil
 import pytest
 
 from tests.service.cli.conftest import Command, Said
+from workers.engine.play import warm_up
+
 
 PAIR = ("simulate", "--policy", "heaviest", "--policy", "random")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    """What is compiled once is no longer told."""
+    warm_up()
 
 
 def result_of(said: Said) -> dict[str, Any]:
