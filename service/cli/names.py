@@ -1,13 +1,13 @@
 """What can be named: policies and rulesets; and who works."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import orjson
 import typer
 
 from service.cli.options import DEFAULT_URL, AsJson, Key, Url
-from service.cli.output import note, print_json, table
+from service.cli.output import amount, note, percent, print_json, table
+from service.cli.tables import local_time
 
 HereUrl = Annotated[
     str | None,
@@ -77,8 +77,8 @@ def workers(context: typer.Context, url: Url = DEFAULT_URL, key: Key = None, as_
     if as_json:
         print_json(found)
     elif found:
-        columns = _columns(found)
-        table(columns, [[_cell(worker.get(column)) for column in columns] for worker in found])
+        columns = ("name", "since", ">processes", ">engine", ">busy", ">matches", "")
+        table(columns, [_worker_row(worker) for worker in found])
     else:
         note("no workers")
 
@@ -93,10 +93,7 @@ def drain(context: typer.Context, name: Annotated[str, typer.Argument(metavar="N
     note(f"{name} gets nothing more")
 
 
-def _columns(found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Every field that some worker has, in the order of the first."""
-    return list(dict.fromkeys(field for worker in found for field in worker))
-
-
-def _cell(value: object) -> object:
-    return value if value is None or isinstance(value, str | int | float) else orjson.dumps(value).decode()
+def _worker_row(worker: Mapping[str, Any]) -> Sequence[object]:
+    state = "draining" if worker["draining"] else ""
+    busy, started = percent(worker["busy_ratio"]), local_time(worker["started_at"])
+    return (worker["name"], started, worker["processes"], worker["engine_version"], busy, amount(worker["matches"]), state)

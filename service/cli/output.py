@@ -47,9 +47,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_header=any(columns))
     for column in columns:
         figures = column.startswith(">")
-        drawn.add_column(
-            column.removeprefix(">"), justify="right" if figures else "left", no_wrap=figures, overflow="fold"
-        )
+        drawn.add_column(column.removeprefix(">"), justify="right" if figures else "left", no_wrap=figures, overflow="fold")
     for row in rows:
         drawn.add_row(*(escape("–" if cell is None else str(cell)) for cell in row))
     console().print(drawn)
