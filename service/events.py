@@ -25,8 +25,8 @@ STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 POLL_THREADS: Final = 4
 """Threads that all pollers of a process share."""
 QUIET: Final = b":\n\n"
-RECONNECT_MILLISECONDS: Final = 500
-"""When a client is asked to come back after a stream has ended."""
+RECONNECT: Final = b"retry: 500\n"
+"""Stands before the first frame: a client comes back so many milliseconds after a stream has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,6 @@ class Feeds:
         With `changes_only` a frame like the one before is sent as an empty comment, which keeps the connection alive.
         """
         ends = asyncio.get_running_loop().time() + self._longest
-        yield f"retry: {RECONNECT_MILLISECONDS}\n\n".encode()
         async with self._joined(key, produce) as feed:
             seen, sent = 0, b""
             while True:
@@ -98,7 +97,8 @@ class Feeds:
                 if frame is None:
                     return
                 seen = feed.number
-                yield QUIET if changes_only and frame.content == sent else frame.content
+                content = QUIET if changes_only and frame.content == sent else frame.content
+                yield content if sent else RECONNECT + content
                 sent = frame.content
                 if frame.last or self._closed:
                     return

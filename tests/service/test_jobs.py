@@ -12,7 +12,7 @@ import pytest
 from service.results import CSV_COLUMNS, result_document
 from service.schemas.answers import JobAnswer, JobPage
 from service.schemas.results import ResultsPage
-from tests.service.conftest import Hands
+from tests.service.running import Hands
 from workers.engine.play import play_literally
 from workers.jobs.spec import make_scenario
 from workers.stats.tally import tally_rows
