@@ -1,0 +1,106 @@
+"""Deals for a list of lanes at a time: counters into a table, ten rounds of Philox over all of it, then subsets by number."""
+
+from typing import Final
+
+import numpy as np
+from numba import uint32, uint64
+
+from workers.engine import rng
+from workers.engine.compile import compiled
+from workers.engine.lanes.bits import deposit
+from workers.engine.lanes.layout import (
+    ALL,
+    BLOCK,
+    COUNTER_HIGH,
+    COUNTER_LOW,
+    COUNTER_ROUND,
+    FIRST_PAIR,
+    LANES,
+    RECORD,
+    ROUND,
+    SECOND_PAIR,
+    STRIP,
+)
+from workers.engine.scalar.bits import bit, word
+from workers.engine.scalar.layout import HAND, PLAYERS
+from workers.engine.scalar.random import scaled
+
+_MULTIPLIER_0, _MULTIPLIER_1 = (np.uint64(multiplier) for multiplier in rng.PHILOX_MULTIPLIERS)
+_WEYL_0, _WEYL_1 = (np.uint32(step) for step in rng.PHILOX_WEYL)
+_PHILOX_ROUNDS: Final = rng.PHILOX_ROUNDS
+_LOW = np.uint64(rng.MASK32)
+_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * LANES) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
+_L = np.uint64(LANES)
+_L2 = np.uint64(2 * LANES)
+_L3 = np.uint64(3 * LANES)
+_FIRST, _SECOND = np.uint64(FIRST_PAIR * LANES), np.uint64(SECOND_PAIR * LANES)
+
+
+@compiled()
+def deal(rules, subsets, begins, binomials, seed, records, lanes, count, table, dealt):
+    """Deal the round of their records to the first `count` of `lanes`: `dealt[seat * L + lane]` are masks of hands."""
+    for number in range(count):
+        record = lanes[number] * RECORD
+        position = uint64(number)
+        block = word(records[record + BLOCK])
+        table[_ROUND + position] = uint32(records[record + ROUND])
+        table[_COUNTER_LOW + position] = uint32(block)
+        table[_COUNTER_HIGH + position] = uint32(block >> uint64(32))
+    strips = (count + STRIP - 1) // STRIP
+    _philox(table, strips, uint32(rng.DEAL << 16), _FIRST, seed)
+    if rules[PLAYERS] > 2:
+        _philox(table, strips, uint32(rng.DEAL << 16 | 1), _SECOND, seed)
+    hand = rules[HAND]
+    for seat in range(rules[PLAYERS]):
+        among = 28 - seat * hand
+        hands = word(binomials[among * 29 + hand])
+        words = (_SECOND if seat > 1 else _FIRST) + (_L2 if seat % 2 else uint64(0))
+        begin = begins[seat]
+        for number in range(count):
+            position = words + uint64(number)
+            bits = uint64(table[position]) | (uint64(table[position + _L]) << uint64(32))
+            rank = scaled(bits, hands)
+            mask = word(subsets[begin + rank]) if begin >= 0 else _unrank(binomials, rank, hand, among)
+            lane = lanes[number]
+            rest = uint64(ALL)
+            for other in range(seat):
+                rest ^= uint64(dealt[other * LANES + lane])
+            dealt[seat * LANES + lane] = uint32(deposit(mask, rest))
+
+
+@compiled()
+def _philox(table, strips, address, output, seed):
+    """Philox4x32-10 of every position's counters, with this first counter; four words each from row `output` on."""
+    low, high = uint32(seed), uint32(seed >> uint64(32))
+    for strip in range(strips):
+        for number in range(STRIP):
+            position = uint64(strip * STRIP) + uint64(number)
+            c0, c1 = address, table[_ROUND + position]
+            c2, c3 = table[_COUNTER_LOW + position], table[_COUNTER_HIGH + position]
+            k0, k1 = low, high
+            for _ in range(_PHILOX_ROUNDS):
+                product0 = uint64(c0) * _MULTIPLIER_0
+                product1 = uint64(c2) * _MULTIPLIER_1
+                c0 = uint32(uint32(uint32(product1 >> uint64(32)) ^ c1) ^ k0)
+                c2 = uint32(uint32(uint32(product0 >> uint64(32)) ^ c3) ^ k1)
+                c1 = uint32(product1)
+                c3 = uint32(product0)
+                k0 = uint32(k0 + _WEYL_0)
+                k1 = uint32(k1 + _WEYL_1)
+            table[output + position] = c0
+            table[output + _L + position] = c1
+            table[output + _L2 + position] = c2
+            table[output + _L3 + position] = c3
+
+
+@compiled()
+def _unrank(binomials, rank, size, among):
+    """`deal.unrank_subset` as a mask over the positions 0 to among - 1, where the subsets are too many for a table."""
+    mask = word(0)
+    position = among
+    for left in range(size, 0, -1):
+        while binomials[position * 29 + left] > rank:
+            position -= 1
+        mask |= bit(position)
+        rank -= binomials[position * 29 + left]
+    return mask

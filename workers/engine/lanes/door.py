@@ -1,0 +1,62 @@
+"""The lane kernel's door from Python."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workers.engine.lanes.match import play_lanes
+from workers.engine.policies.program import Feature, Finish, Preference, Program
+from workers.engine.rules import Ruleset
+from workers.engine.scalar import layout
+from workers.engine.scalar.door import encode_programs
+from workers.engine.scalar.match import TOTALS
+
+if TYPE_CHECKING:
+    from workers.engine.play import Lineup, MatchRows
+
+_LACKS = (Feature.NEXT_LACKS_ONE, Feature.NEXT_LACKS_BOTH, Feature.OTHER_LACKS)
+
+
+def fits_lanes(ruleset: Ruleset) -> bool:
+    """Whether the lanes play this ruleset: double-six and no drawing, whatever its other parameters."""
+    return ruleset.set == 6 and ruleset.draw is None
+
+
+def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None:
+    """Play the matches of `rows`, which must be empty, from `first_block` on; `fits_lanes` must hold."""
+    ruleset = lineup.ruleset
+    programs = [simplified(policy.program) for policy in lineup.policies]
+    masks, figures = layout.set_tables(ruleset.set)
+    subsets, begins = layout.deal_tables(ruleset.players, ruleset.hand)
+    totals = np.zeros(TOTALS, np.int64)
+    play_lanes(
+        layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(), encode_programs(programs),
+        np.int64(period(programs)), any(map(reads_lacks, programs)), np.uint64(lineup.seed), np.uint64(first_block),
+        np.int64(lineup.rotations), rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+    )  # fmt: skip
+    rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
+
+
+def simplified(program: Program) -> Program:
+    """The same play without a last preference that the finish repeats: the top placement has the most pips anyway."""
+    prefer = program.prefer
+    while prefer and prefer[-1] == Preference(Feature.PIPS) and program.finish is Finish.TOP and program.weights is None:
+        prefer = prefer[:-1]
+    return Program(prefer, program.weights, program.finish)
+
+
+def period(programs: Sequence[Program]) -> int:
+    """The smallest number of places by which the programs can be moved round and stay as they are; divides their number."""
+    size = len(programs)
+    return next(
+        shift
+        for shift in range(1, size + 1)
+        if size % shift == 0 and all(programs[place] == programs[place % shift] for place in range(size))
+    )
+
+
+def reads_lacks(program: Program) -> bool:
+    """Whether a program asks what seats are known to lack."""
+    weighed = [Feature(number) for number, weight in enumerate(program.weights or ()) if weight]
+    return any(feature in _LACKS for feature in (*weighed, *(preference.feature for preference in program.prefer)))

@@ -1,0 +1,102 @@
+"""What the lanes hold and where: rows of one flat array, so that the compiler can prove that rows do not overlap.
+
+Letters in shapes: L lanes. Row r of lane i stands at `r * L + i`; L is a compile-time constant, as are all masks. A set of
+tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from workers.engine.tiles import is_double, pips, tile_set
+
+LANES: Final = 512
+"""Matches under way at once. Their rows fill a processor's first-level cache and no more."""
+STRIP: Final = 32
+"""Lanes of one strip: loops that repeat until every lane is through repeat by strips. Divides `LANES`."""
+MAX_SEATS: Final = 4
+
+# Rows of 32-bit words. Seats sit on `HANDS` and `TOUCHED` in playing order: the lane's own seat numbers are in its record.
+MOVER: Final = 0
+"""The hand of the seat to move, copied from its row of `HANDS` and back."""
+LEFT: Final = 1
+"""The suit of the left end; before the opening the tiles that may open, and `OPENING`."""
+RIGHT: Final = 2
+"""The suit of the right end; before the opening the same as `LEFT`."""
+UNION: Final = 3
+"""All hands together, and `OPENING`."""
+WORD: Final = 4
+"""The high half of the decision's random word."""
+LOW_WORD: Final = 5
+"""Its low half, where a policy uses it."""
+KEPT_LEFT: Final = 6
+"""The placements at the left end that a program has left so far."""
+KEPT_RIGHT: Final = 7
+"""The same at the right end; never filled where both ends are equal."""
+STOCK: Final = 8
+"""The tiles that were not dealt."""
+NEXT_TOUCHED: Final = 9
+"""`TOUCHED` of the seat that moves next."""
+OTHERS_TOUCHED: Final = 10
+"""`TOUCHED` of all other seats together."""
+OPEN_LEFT: Final = 11
+"""Placements at the left end that are still to be scored."""
+OPEN_RIGHT: Final = 12
+BEST_LEFT: Final = 13
+"""The best placements so far at the left end, while a program scores them one by one."""
+BEST_RIGHT: Final = 14
+BEST: Final = 15
+"""Their score, a signed number."""
+HANDS: Final = 16
+TOUCHED: Final = HANDS + MAX_SEATS
+"""By seat: the tiles that show a value which the seat is known to lack."""
+ROWS: Final = TOUCHED + MAX_SEATS
+
+_TILES: Final = tile_set(6)
+
+
+def _mask(chosen: list[bool]) -> np.uint32:
+    return np.uint32(sum(1 << tile for tile, is_chosen in enumerate(chosen) if is_chosen))
+
+
+ZERO32: Final = np.uint32(0)
+ONE32: Final = np.uint32(1)
+ALL: Final = np.uint32((1 << 28) - 1)
+OPENING: Final = np.uint32(1 << 31)
+"""Set in both ends before the opening and always in `UNION`: so a line that has not begun is never taken for blocked."""
+DOUBLES: Final = _mask([is_double(tile) for tile in _TILES])
+SUITS: Final = tuple(_mask([value in tile for tile in _TILES]) for value in range(7))
+"""By value: the tiles that show it."""
+CROSSINGS: Final = tuple(np.uint32(suit & ~DOUBLES) for suit in SUITS)
+"""By value: the tiles that lead from it to another value."""
+PIP_PLANES: Final = tuple(_mask([bool(pips(tile) >> digit & 1) for tile in _TILES]) for digit in range(4))
+"""By binary digit: the tiles whose pips have it."""
+LOW_SUIT: Final = np.array([SUITS[low] for low, _ in _TILES], np.uint32)
+HIGH_SUIT: Final = np.array([SUITS[high] for _, high in _TILES], np.uint32)
+"""By tile: the suits of its two halves."""
+
+# Columns of a lane's record of 64-bit numbers.
+MATCH: Final = 0
+BLOCK: Final = 1
+ROTATION: Final = 2
+ROUND: Final = 3
+LEADER: Final = 4
+"""The seat that opens this round."""
+STARTED: Final = 5
+"""The step in which the round was opened, or rather its lane laid out for the opening."""
+BASE: Final = 6
+"""What all decisions of the block share: `random.block_base`."""
+OPENERS: Final = 7
+"""The tiles that may open."""
+RECORD: Final = 8
+"""Length of a record: one cache line."""
+
+# Rows of the table in which deals are prepared, `[DEAL_ROWS, L]` 32-bit words.
+COUNTER_ROUND: Final = 0
+COUNTER_LOW: Final = 1
+COUNTER_HIGH: Final = 2
+FIRST_PAIR: Final = 3
+"""Four output words: two 64-bit words, for the seats 0 and 1."""
+SECOND_PAIR: Final = 7
+"""For the seats 2 and 3."""
+DEAL_ROWS: Final = 11

@@ -1,0 +1,270 @@
+"""Whole matches in lanes, compiled: the only function of this kernel that Python calls.
+
+All lanes advance by one ply at every step, and the seat that moves stands on the same row in all of them. Rows belong to
+places of the lineup wherever programs differ, so that every step runs one program; a lane whose next leader's program is
+not due yet waits for its step with empty hands.
+"""
+
+import numpy as np
+from numba import int32, uint64
+
+from workers.engine.compile import compiled
+from workers.engine.lanes.deal import deal
+from workers.engine.lanes.layout import (
+    ALL,
+    BASE,
+    BLOCK,
+    DEAL_ROWS,
+    HANDS,
+    LANES,
+    LEADER,
+    MATCH,
+    MAX_SEATS,
+    MOVER,
+    NEXT_TOUCHED,
+    OPENERS,
+    OTHERS_TOUCHED,
+    RECORD,
+    ROTATION,
+    ROUND,
+    ROWS,
+    TOUCHED,
+)
+from workers.engine.lanes.narrow import (
+    narrow_distinct,
+    narrow_double,
+    narrow_equal_ends,
+    narrow_mobility,
+    narrow_next_lacks_both,
+    narrow_next_lacks_one,
+    narrow_no_follow_up,
+    narrow_other_lacks,
+    narrow_pips,
+    narrow_unseen,
+    narrow_weighted,
+    note_lacks,
+)
+from workers.engine.lanes.ply import (
+    copy_row,
+    draw_long_words,
+    draw_words,
+    fill_kept,
+    finish_random,
+    finish_random_tile,
+    finish_top,
+    merge_row,
+    play_random,
+    play_top,
+)
+from workers.engine.lanes.round import begin_line, lay_out, settle
+from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
+from workers.engine.scalar.bits import bit, whole, word
+from workers.engine.scalar.deal import leader_by_lot, opening_tile
+from workers.engine.scalar.layout import HAND, OPENS_BY_DOUBLE, PLAYERS
+from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
+from workers.engine.scalar.random import block_base
+
+_L = np.uint64(LANES)
+_MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED = (np.uint64(row * LANES) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED))
+_TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
+_PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
+_NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
+_OTHER_LACKS, _NO_FOLLOW_UP = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP)
+
+# Places in an encoded program.
+_FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
+_FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
+_TABLED_HAND = 7
+"""The largest hand that `play_random` takes."""
+
+
+@compiled(entry=True)
+def play_lanes(
+    rules, tile_sets, figures, subsets, begins, binomials, programs, period, reads_lacks, seed, first_block, rotations,
+    scores, winners, rounds, rounds_won, totals,
+):  # fmt: skip
+    """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
+
+    `period` is the smallest rotation of `programs` that leaves them as they are; `reads_lacks` says whether any of them
+    asks what seats are known to lack.
+    """
+    players = rules[PLAYERS]
+    rows = np.zeros(ROWS * LANES, np.uint32)
+    addresses = np.zeros(MAX_SEATS * LANES, np.uint64)
+    records = np.zeros(LANES * RECORD, np.int64)
+    dealt = np.zeros(MAX_SEATS * LANES, np.uint32)
+    table = np.zeros(DEAL_ROWS * LANES, np.uint32)
+    ended = np.zeros(LANES, np.uint8)
+    hands = np.zeros(2 * HAND_PAIRS, np.uint64)
+    fresh = np.zeros(LANES, np.int64)
+    due = np.zeros((MAX_SEATS, LANES), np.int64)
+    dues = np.zeros(MAX_SEATS, np.int64)
+    over = np.zeros(LANES + 1, np.int64)
+
+    matches = rounds.shape[0]
+    begun = min(matches, LANES)
+    for lane in range(begun):
+        _begin_match(rules, records, lane, lane, seed, first_block, rotations)
+        fresh[lane] = lane
+    _deal_and_queue(
+        rules, tile_sets, subsets, begins, binomials, seed, period, records, fresh, begun, table, dealt, hands, due, dues
+    )
+    under_way = begun
+    step = 0
+    while under_way:
+        turn = step % period
+        opened = dues[turn]
+        for number in range(opened):
+            lay_out(rules, rows, addresses, records, dealt, due[turn, number], step)
+        row = step % players
+        copy_row(rows, uint64((HANDS + row) * LANES), _MOVER)
+        _play(rules, programs, turn, reads_lacks, rows, addresses, ended, row)
+        copy_row(rows, _MOVER, uint64((HANDS + row) * LANES))
+        for number in range(opened):
+            begin_line(rules, rows, ended, records, dealt, due[turn, number], step)
+        dues[turn] = 0
+        finished = _gather(ended, over)
+        continued = 0
+        for number in range(finished):
+            lane = over[number]
+            if settle(
+                rules, tile_sets, figures, rows, records, lane, step, hands, scores, winners, rounds, rounds_won, totals
+            ):
+                if begun == matches:
+                    under_way -= 1
+                    continue
+                _begin_match(rules, records, lane, begun, seed, first_block, rotations)
+                begun += 1
+            fresh[continued] = lane
+            continued += 1
+        _deal_and_queue(
+            rules, tile_sets, subsets, begins, binomials, seed, period, records, fresh, continued, table, dealt, hands,
+            due, dues,
+        )  # fmt: skip
+        step += 1
+
+
+@compiled()
+def _begin_match(rules, records, lane, match, seed, first_block, rotations):
+    record = lane * RECORD
+    block = first_block + word(match // rotations)
+    records[record + MATCH] = match
+    records[record + BLOCK] = whole(block)
+    records[record + ROTATION] = match % rotations
+    records[record + ROUND] = 0
+    records[record + LEADER] = leader_by_lot(rules, seed, block)
+    records[record + BASE] = whole(block_base(seed, block))
+
+
+@compiled()
+def _deal_and_queue(
+    rules, tile_sets, subsets, begins, binomials, seed, period, records, lanes, count, table, dealt, hands, due, dues
+):
+    """Deal the next round of these lanes, and queue each for the steps in which its leader's program moves."""
+    players = rules[PLAYERS]
+    deal(rules, subsets, begins, binomials, seed, records, lanes, count, table, dealt)
+    for number in range(count):
+        lane = lanes[number]
+        record = lane * RECORD
+        records[record + OPENERS] = whole(uint64(ALL))
+        if rules[OPENS_BY_DOUBLE] and records[record + ROUND] == 0:
+            for seat in range(players):
+                hands[2 * seat] = uint64(dealt[seat * LANES + lane])
+            leader, tile = opening_tile(rules, tile_sets, hands)
+            records[record + LEADER] = leader
+            records[record + OPENERS] = whole(bit(tile))
+        place = records[record + LEADER] - records[record + ROTATION]
+        turn = (place + players if place < 0 else place) % period
+        due[turn, dues[turn]] = lane
+        dues[turn] += 1
+
+
+@compiled()
+def _gather(ended, over):
+    """The lanes whose round has ended, in order, into `over`; returns how many."""
+    count = uint64(0)
+    for lane in range(LANES):
+        over[count] = lane
+        count += uint64(ended[lane])
+    return whole(count)
+
+
+@compiled()
+def _play(rules, programs, place, reads_lacks, rows, addresses, ended, row):
+    """One ply of every lane by the program of a place; the seat to move stands on this row of each kind."""
+    first = uint64(row * LANES)
+    kind = programs[place, _FINISH]
+    plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
+    if kind == _RANDOM:
+        draw_words(rows, addresses, first)
+    elif kind != _TOP:
+        draw_long_words(rows, addresses, first)
+    if reads_lacks:
+        note_lacks(rows, uint64((TOUCHED + row) * LANES))
+    if plain and kind == _RANDOM and rules[HAND] <= _TABLED_HAND:
+        play_random(rows, ended)
+        return
+    if plain and kind == _TOP:
+        play_top(rows, ended)
+        return
+    fill_kept(rows)
+    if reads_lacks:
+        _gather_lacks(rules, rows, row)
+    for number in range(programs[place, _PREFERENCES]):
+        code = programs[place, _FIRST_PREFERENCE + number]
+        _prefer(rows, code >> 1, code & 1)
+    if programs[place, _HAS_WEIGHTS]:
+        narrow_weighted(rows, _weights(programs, place))
+    if kind == _RANDOM:
+        finish_random(rows, ended)
+    elif kind == _TOP:
+        finish_top(rows, ended)
+    else:
+        finish_random_tile(rows, ended)
+
+
+@compiled()
+def _prefer(rows, feature, fewest):
+    sign = int32(-1) if fewest else int32(1)
+    only = (sign, sign, sign, sign, sign, sign, sign, sign, sign, sign)
+    if feature == _PIPS:
+        narrow_pips(rows, fewest)
+    elif feature == _DOUBLE:
+        narrow_double(rows, fewest)
+    elif feature == _MOBILITY:
+        narrow_mobility(rows, only)
+    elif feature == _DISTINCT:
+        narrow_distinct(rows, only)
+    elif feature == _NEXT_ONE:
+        narrow_next_lacks_one(rows, fewest)
+    elif feature == _NEXT_BOTH:
+        narrow_next_lacks_both(rows, fewest)
+    elif feature == _UNSEEN:
+        narrow_unseen(rows, only)
+    elif feature == _OTHER_LACKS:
+        narrow_other_lacks(rows, fewest)
+    elif feature == _NO_FOLLOW_UP:
+        narrow_no_follow_up(rows, only)
+    else:
+        narrow_equal_ends(rows, fewest)
+
+
+@compiled()
+def _weights(programs, place):
+    first = _FIRST_WEIGHT
+    return (
+        programs[place, first], programs[place, first + 1], programs[place, first + 2], programs[place, first + 3],
+        programs[place, first + 4], programs[place, first + 5], programs[place, first + 6], programs[place, first + 7],
+        programs[place, first + 8], programs[place, first + 9],
+    )  # fmt: skip
+
+
+@compiled()
+def _gather_lacks(rules, rows, row):
+    """What the next seat and what all other seats together are known to lack."""
+    players = rules[PLAYERS]
+    after = row + 1 if row + 1 < players else 0
+    copy_row(rows, uint64((TOUCHED + after) * LANES), _NEXT_TOUCHED)
+    copy_row(rows, _NEXT_TOUCHED, _OTHERS_TOUCHED)
+    for distance in range(2, players):
+        merge_row(rows, uint64((TOUCHED + (row + distance) % players) * LANES), _OTHERS_TOUCHED)

@@ -1,0 +1,193 @@
+"""One ply of every lane: random words, the finishes of policies, and what a placement does to the position.
+
+Each function is one loop over all lanes without branches. A lane whose seat cannot play, or that waits for its next round
+with empty hands, goes through the same motions with an empty placement, which changes nothing.
+"""
+
+import numpy as np
+from numba import int32, uint8, uint32, uint64
+
+from workers.engine import rng
+from workers.engine.compile import compiled
+from workers.engine.lanes.bits import drop_six, highest32, lowest32, ones32, scaled32, signed
+from workers.engine.lanes.layout import (
+    CROSSINGS,
+    KEPT_LEFT,
+    KEPT_RIGHT,
+    LANES,
+    LEFT,
+    LOW_WORD,
+    MOVER,
+    ONE32,
+    RIGHT,
+    SUITS,
+    UNION,
+    WORD,
+    ZERO32,
+)
+from workers.engine.scalar.random import mix64
+
+_TURN = np.uint64(rng.SEATS_PER_NUMBER * rng.GAMMA & rng.MASK64)
+"""From a seat's decision to its next one."""
+_L = np.uint64(LANES)
+_MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT = (
+    np.uint64(row * LANES) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
+)
+_S0, _S1, _S2, _S3, _S4, _S5, _S6 = SUITS
+_C0, _C1, _C2, _C3, _C4, _C5, _C6 = CROSSINGS
+
+
+@compiled()
+def copy_row(rows, source, target):
+    """Copy a row; the arguments are where the rows begin."""
+    for lane in range(LANES):
+        rows[target + uint64(lane)] = rows[source + uint64(lane)]
+
+
+@compiled()
+def merge_row(rows, source, target):
+    """Add the set bits of one row to another."""
+    for number in range(LANES):
+        lane = uint64(number)
+        rows[target + lane] = uint32(rows[target + lane] | rows[source + lane])
+
+
+@compiled()
+def draw_words(rows, addresses, first):
+    """The random word of each lane's seat to move into `WORD`; `addresses[first:]` are theirs and move on to the next turn."""
+    for number in range(LANES):
+        lane = uint64(number)
+        address = addresses[first + lane]
+        addresses[first + lane] = address + _TURN
+        rows[_WORD + lane] = uint32(mix64(address) >> uint64(32))
+
+
+@compiled()
+def draw_long_words(rows, addresses, first):
+    """The same with the low half into `LOW_WORD`."""
+    for number in range(LANES):
+        lane = uint64(number)
+        address = addresses[first + lane]
+        addresses[first + lane] = address + _TURN
+        bits = mix64(address)
+        rows[_WORD + lane] = uint32(bits >> uint64(32))
+        rows[_LOW_WORD + lane] = uint32(bits)
+
+
+@compiled(inline=True)
+def crossing(tile):
+    """The suits of a tile's two halves, without what they share; nothing for a double, which leads to its own value."""
+    suits = _S0 if tile & _C0 else ZERO32
+    suits = uint32(suits ^ (_S1 if tile & _C1 else ZERO32))
+    suits = uint32(suits ^ (_S2 if tile & _C2 else ZERO32))
+    suits = uint32(suits ^ (_S3 if tile & _C3 else ZERO32))
+    suits = uint32(suits ^ (_S4 if tile & _C4 else ZERO32))
+    suits = uint32(suits ^ (_S5 if tile & _C5 else ZERO32))
+    return uint32(suits ^ (_S6 if tile & _C6 else ZERO32))
+
+
+@compiled(inline=True)
+def _place(rows, ended, lane, hand, left, right, tile, at_right):
+    """Place a tile (or nothing) and mark in `ended` whether the round ends with it: the hand is empty, or nobody can play.
+
+    A line that nobody can continue is known as soon as it is there; the passes that follow are only counted.
+    """
+    suits = crossing(tile)
+    left = left if at_right else uint32(left ^ suits)
+    right = uint32(right ^ suits) if at_right else right
+    hand = uint32(hand ^ tile)
+    union = uint32(rows[_UNION + lane] ^ tile)
+    rows[_MOVER + lane] = hand
+    rows[_UNION + lane] = union
+    rows[_LEFT + lane] = left
+    rows[_RIGHT + lane] = right
+    over = (hand == ZERO32) | (uint32(union & uint32(left | right)) == ZERO32)
+    ended[lane] = uint8((tile != ZERO32) & over)
+
+
+@compiled()
+def play_random(rows, ended):
+    """A ply of policies that play uniformly over all placements; hands of at most 7 tiles."""
+    for number in range(LANES):
+        lane = uint64(number)
+        hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
+        fits_left = uint32(hand & left)
+        fits_right = uint32(hand & right) if left != right else ZERO32
+        at_left = ones32(fits_left)
+        chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
+        at_right = signed(chosen) >= signed(at_left)
+        fits = fits_right if at_right else fits_left
+        chosen = uint32(chosen - at_left) if at_right else chosen
+        tile = lowest32(drop_six(fits, signed(chosen), int32(0)))
+        _place(rows, ended, lane, hand, left, right, tile, at_right)
+
+
+@compiled()
+def play_top(rows, ended):
+    """A ply of policies that play the heaviest tile, at the smaller end where it fits both."""
+    for number in range(LANES):
+        lane = uint64(number)
+        hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
+        tile = highest32(uint32(hand & uint32(left | right)))
+        in_left = uint32(tile & left) != ZERO32
+        in_right = uint32(tile & right) != ZERO32
+        # Suits compare as their values do: the highest tile of each is the one with a six.
+        at_right = in_right & ((not in_left) | (signed(right) < signed(left)))
+        _place(rows, ended, lane, hand, left, right, tile, at_right)
+
+
+@compiled()
+def fill_kept(rows):
+    """All placements of each lane's seat to move into `KEPT_LEFT` and `KEPT_RIGHT`."""
+    for number in range(LANES):
+        lane = uint64(number)
+        hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
+        rows[_KEPT_LEFT + lane] = uint32(hand & left)
+        rows[_KEPT_RIGHT + lane] = uint32(hand & right) if left != right else ZERO32
+
+
+@compiled()
+def finish_random(rows, ended):
+    """Place one of the kept placements, uniformly."""
+    for number in range(LANES):
+        lane = uint64(number)
+        fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
+        at_left = ones32(fits_left)
+        chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
+        at_right = signed(chosen) >= signed(at_left)
+        fits = fits_right if at_right else fits_left
+        chosen = uint32(chosen - at_left) if at_right else chosen
+        fits = drop_six(drop_six(fits, signed(chosen), int32(0)), signed(chosen), int32(6))
+        tile = lowest32(uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(12) else fits)
+        _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
+
+
+@compiled()
+def finish_top(rows, ended):
+    """Place the heaviest of the kept placements, at the smaller end where it fits both."""
+    for number in range(LANES):
+        lane = uint64(number)
+        left, right = rows[_LEFT + lane], rows[_RIGHT + lane]
+        fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
+        tile = highest32(uint32(fits_left | fits_right))
+        in_left = uint32(tile & fits_left) != ZERO32
+        in_right = uint32(tile & fits_right) != ZERO32
+        at_right = in_right & ((not in_left) | (signed(right) < signed(left)))
+        _place(rows, ended, lane, rows[_MOVER + lane], left, right, tile, at_right)
+
+
+@compiled()
+def finish_random_tile(rows, ended):
+    """Place one of the tiles of the kept placements, uniformly, then at one of the ends that it fits."""
+    for number in range(LANES):
+        lane = uint64(number)
+        fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
+        fits = uint32(fits_left | fits_right)
+        chosen = scaled32(rows[_WORD + lane], ones32(fits))
+        fits = drop_six(drop_six(fits, signed(chosen), int32(0)), signed(chosen), int32(6))
+        tile = lowest32(uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(12) else fits)
+        in_left = uint32(tile & fits_left) != ZERO32
+        in_right = uint32(tile & fits_right) != ZERO32
+        # Half of the low word's range is its top bit.
+        at_right = in_right & ((not in_left) | (signed(rows[_LOW_WORD + lane]) < int32(0)))
+        _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
