@@ -78,6 +78,14 @@ class JobPage(Answer):
     next_cursor: str | None
 
 
+class ProcessAnswer(Answer):
+    """One playing process of a worker, and what it has recorded since the worker started."""
+
+    pid: int
+    chunks: Integer
+    matches: Integer
+
+
 class WorkerAnswer(Answer):
     """A live worker: `processes` of it play. What it recorded counts from its start."""
 
@@ -91,6 +99,8 @@ class WorkerAnswer(Answer):
     draining: bool
     chunks: Integer
     matches: Integer
+    children: list[ProcessAnswer]
+    """The processes that have recorded a chunk."""
 
 
 class WorkersAnswer(Answer):
@@ -203,4 +213,8 @@ def worker_answer(record: WorkerRecord) -> WorkerAnswer:
         name=record.name, host=record.host, pid=record.pid, processes=record.processes, engine_version=record.engine_version,
         started_at=moment(record.started_at), busy_ratio=record.busy_ratio, draining=record.draining,
         chunks=json_integer(record.chunks), matches=json_integer(record.matches),
+        children=[
+            ProcessAnswer(pid=child.pid, chunks=json_integer(child.chunks), matches=json_integer(child.matches))
+            for child in record.children
+        ],
     )  # fmt: skip
