@@ -1,7 +1,7 @@
 """A line of dominoes as SVG: doubles crosswise, bending at the table's edge, the newest tile marked.
 
-Lengths are in pip cells: a tile is 2 cells long and 1 wide. The line runs in rows, each read against the one above, like
-a field that is ploughed; where a row is full, one tile stands upright and leads down to the next. Colours come from the
+Lengths are in pip cells: a tile is 2 cells long and 1 wide. The line runs in rows, each read against the one above, as
+a field is ploughed; where a row is full, one tile stands upright and leads down to the next. Colours come from the
 style sheet inside the drawing, which follows the reader's dark or light setting.
 """
 
@@ -22,8 +22,8 @@ CELL: Final = 24
 ROW: Final = 24
 """Cells of a row before the line bends."""
 MARGIN: Final = 1
-GAP: Final = 0.12
-"""Cells between neighbours: so that tiles are told apart."""
+GAP: Final = 0.125
+"""Cells between neighbours, so that tiles are told apart; an eighth, so that sums stay exact."""
 
 STYLE: Final = (
     ".t{fill:#fffdf6;stroke:#5a5346;stroke-width:1.5}.n{stroke:#b3541e;stroke-width:3}.p{fill:#2b2a27}"
@@ -91,26 +91,29 @@ class Box:
 
 
 def lay_out(line: Sequence[Laid]) -> list[Box]:
-    """Boxes for the tiles of a line: rows of `ROW` cells, alternately rightwards and leftwards."""
+    """Boxes for the tiles of a line: rows alternately rightwards and leftwards between 0 and `ROW`.
+
+    A tile that does not fit any more is the corner: it stands below the outer cell of the last tile, and the next row goes
+    on beside its lower half. A double always fits (it may stand one cell over the edge), so it is never a corner.
+    """
     boxes: list[Box] = []
-    rightwards, cursor, middle = True, 0.0, 1.0
+    step, front, middle = 1, 0.0, 0.0
     for laid in line:
-        double = is_double(laid.tile)
-        length = 1 if double else 2
-        if cursor + length > ROW:
-            # The corner tile stands upright below the row's last cell; its first half is the upper one.
-            x = ROW - 1 if rightwards else 0.0
-            boxes.append(Box(x, middle + 0.5 + GAP, True, (laid.first, laid.second), laid.ply))
-            middle += 3.0 + GAP
-            rightwards, cursor = not rightwards, 1.0 + GAP
-            continue
-        start = cursor if rightwards else ROW - cursor - length
-        if double:
-            boxes.append(Box(start, middle - 1.0, True, (laid.first, laid.second), laid.ply))
+        length = 1 if is_double(laid.tile) else 2
+        x = front if step > 0 else front - length
+        if length == 1:
+            boxes.append(Box(x, middle - 1.0, True, (laid.first, laid.second), laid.ply))
+        elif 0 <= x <= ROW - length:
+            halves = (laid.first, laid.second) if step > 0 else (laid.second, laid.first)
+            boxes.append(Box(x, middle - 0.5, False, halves, laid.ply))
         else:
-            halves = (laid.first, laid.second) if rightwards else (laid.second, laid.first)
-            boxes.append(Box(start, middle - 0.5, False, halves, laid.ply))
-        cursor += length + GAP
+            last = boxes[-1]
+            x, y = (last.x + last.size[0] - 1 if step > 0 else last.x), last.y + last.size[1] + GAP
+            boxes.append(Box(x, y, True, (laid.first, laid.second), laid.ply))
+            step, middle = -step, y + 1.5
+            front = x + 1 + GAP if step > 0 else x - GAP
+            continue
+        front += step * (length + GAP)
     return boxes
 
 
