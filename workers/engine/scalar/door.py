@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workers.engine.deal import Deal
 from workers.engine.policies.program import PROGRAM_WORDS, Program
+from workers.engine.reference import LineEnds
 from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
 from workers.engine.scalar.match import TOTALS, play_matches
@@ -24,21 +25,24 @@ if TYPE_CHECKING:
 Trace = npt.NDArray[np.int64]
 """[plies, TRACE_COLUMNS] what the kernel did, ply by ply; the columns are named in `round`."""
 
-_NOTHING_GIVEN = np.zeros(0, np.uint64)
+_NOTHING_GIVEN = np.zeros(0, np.int64)
 _NO_SCRIPT = np.zeros(1, np.int64)
 _NO_TRACE = np.zeros((0, TRACE_COLUMNS), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class GivenDeal:
-    """A deal that a test puts before the kernel in place of one from the random numbers."""
+class GivenStart:
+    """Where every round starts, in place of a deal from the random numbers: for tests that drive the kernel."""
 
     deal: Deal
     leader: int
+    """Who is to move."""
+    line_ends: LineEnds | None = None
+    passes_in_a_row: int = 0
 
 
 def play_scalar(
-    lineup: "Lineup", first_block: int, rows: "MatchRows", *, trace: Trace = _NO_TRACE, given: GivenDeal | None = None,
+    lineup: "Lineup", first_block: int, rows: "MatchRows", *, trace: Trace = _NO_TRACE, given: GivenStart | None = None,
     script: npt.NDArray[np.int64] = _NO_SCRIPT,
 ) -> None:  # fmt: skip
     """Play the matches of `rows`, which must be empty, from `first_block` on.
@@ -52,7 +56,7 @@ def play_scalar(
     play_matches(
         layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(),
         encode_programs([policy.program for policy in lineup.policies]), np.uint64(lineup.seed), np.uint64(first_block),
-        np.int64(lineup.rotations), _NOTHING_GIVEN if given is None else encode_deal(ruleset, given), script, trace,
+        np.int64(lineup.rotations), _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script, trace,
         rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
@@ -66,17 +70,19 @@ def encode_programs(programs: Sequence[Program]) -> npt.NDArray[np.int32]:
     return encoded
 
 
-def encode_deal(ruleset: Ruleset, given: GivenDeal) -> npt.NDArray[np.uint64]:
-    """A given deal as the kernel takes it."""
+def encode_start(ruleset: Ruleset, given: GivenStart) -> npt.NDArray[np.int64]:
+    """A given start as the kernel takes it."""
     numbers = tile_ids(ruleset.set)
-    words = np.zeros(2 * layout.MAX_SEATS + 2 + len(given.deal.stock), np.uint64)
+    hands = np.zeros(2 * layout.MAX_SEATS, np.uint64)
     for seat, hand in enumerate(given.deal.hands):
-        words[2 * seat], words[2 * seat + 1] = hand_words(ruleset, hand)
-    words[2 * layout.MAX_SEATS] = given.leader
-    words[2 * layout.MAX_SEATS + 1] = len(given.deal.stock)
-    for position, tile in enumerate(given.deal.stock):
-        words[2 * layout.MAX_SEATS + 2 + position] = numbers[tile]
-    return words
+        hands[2 * seat], hands[2 * seat + 1] = hand_words(ruleset, hand)
+    encoded = np.zeros(layout.GIVEN_STOCK + len(given.deal.stock), np.int64)
+    encoded[: 2 * layout.MAX_SEATS] = hands.view(np.int64)
+    encoded[layout.GIVEN_LEADER] = given.leader
+    encoded[layout.GIVEN_ENDS : layout.GIVEN_ENDS + 2] = given.line_ends or (layout.NONE, layout.NONE)
+    encoded[layout.GIVEN_PASSES] = given.passes_in_a_row
+    encoded[layout.GIVEN_STOCK :] = [numbers[tile] for tile in given.deal.stock]
+    return encoded
 
 
 def hand_words(ruleset: Ruleset, hand: Sequence[Tile]) -> tuple[int, int]:

@@ -72,6 +72,13 @@ PIPS: Final = 0
 LOW: Final = MAX_TILES
 TILES_NUMBERS: Final = 2 * MAX_TILES
 
+# Places in a given position, after two words a seat for the hands; the stock stands last.
+GIVEN_LEADER: Final = 2 * MAX_SEATS
+GIVEN_ENDS: Final = GIVEN_LEADER + 1
+"""Two ends, NONE before the opening."""
+GIVEN_PASSES: Final = GIVEN_ENDS + 2
+GIVEN_STOCK: Final = GIVEN_PASSES + 1
+
 SUBSET_TABLE_LIMIT: Final = 2_000_000
 """Subsets up to this many are looked up in a table of 4-byte masks; more are unranked by a loop."""
 

@@ -3,9 +3,20 @@
 import numpy as np
 
 from workers.engine.compile import compiled
-from workers.engine.scalar.bits import whole, word
+from workers.engine.scalar.bits import word
 from workers.engine.scalar.deal import deal_round, leader_by_lot, opening_tile
-from workers.engine.scalar.layout import MAX_SEATS, MAX_TILES, NONE, OPENS_BY_DOUBLE, PLAYERS, ZERO
+from workers.engine.scalar.layout import (
+    GIVEN_ENDS,
+    GIVEN_LEADER,
+    GIVEN_PASSES,
+    GIVEN_STOCK,
+    MAX_SEATS,
+    MAX_TILES,
+    NONE,
+    OPENS_BY_DOUBLE,
+    PLAYERS,
+    ZERO,
+)
 from workers.engine.scalar.random import block_base, decision_base
 from workers.engine.scalar.round import BLOCKED, play_round
 from workers.engine.scalar.settle import match_winners, next_leader, side_of
@@ -22,8 +33,8 @@ def play_matches(
 ):  # fmt: skip
     """Play the matches of `rounds` in order; the last five arrays are the output, as in `play.MatchRows`.
 
-    `given` is empty, or it is the one deal that all rounds have, for tests that drive a position through the kernel: the
-    words of the hands, then the leader, the size of the stock, and the stock.
+    `given` is empty, or it is where all rounds start, for tests that drive a position through the kernel: the words of
+    the hands, then at the places GIVEN_* the rest.
     """
     players = rules[PLAYERS]
     hands = np.zeros(2 * MAX_SEATS, np.uint64)
@@ -41,10 +52,14 @@ def play_matches(
         leader = leader_by_lot(rules, seed, block)
         number = ZERO
         over, winning = False, 0
+        ends, passes_in_a_row = (NONE, NONE), ZERO
         while not over:
             forced = NONE
             if given.shape[0]:
-                leader, stock_size = _take_given(given, hands, stock)
+                stock_size = _take_given(given, hands, stock)
+                leader = given[GIVEN_LEADER]
+                ends = given[GIVEN_ENDS], given[GIVEN_ENDS + 1]
+                passes_in_a_row = given[GIVEN_PASSES]
             else:
                 stock_size = deal_round(
                     rules, tile_sets, subsets, begins, binomials, seed, block, number, hands, stock
@@ -53,7 +68,7 @@ def play_matches(
                 leader, forced = opening_tile(rules, tile_sets, hands)
             reason, winner, award, plies, passes = play_round(
                 rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced,
-                decision_base(base, number), number, lacks, turns, script, cursor, trace,
+                ends, passes_in_a_row, decision_base(base, number), number, lacks, turns, script, cursor, trace,
             )  # fmt: skip
             number += 1
             totals[PLIES] += plies
@@ -77,10 +92,10 @@ def play_matches(
 
 @compiled()
 def _take_given(given, hands, stock):
-    """Lay out a given deal: (leader, size of the stock)."""
+    """Lay out the given tiles; returns the size of the stock."""
     for position in range(2 * MAX_SEATS):
-        hands[position] = given[position]
-    size = whole(given[2 * MAX_SEATS + 1])
+        hands[position] = word(given[position])
+    size = given.shape[0] - GIVEN_STOCK
     for position in range(size):
-        stock[position] = whole(given[2 * MAX_SEATS + 2 + position])
-    return whole(given[2 * MAX_SEATS]), size
+        stock[position] = given[GIVEN_STOCK + position]
+    return size

@@ -19,22 +19,23 @@ TRACE_COLUMNS = 6
 
 @compiled()
 def play_round(
-    rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced, base, round_number,
-    lacks, turns, script, cursor, trace,
+    rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced, ends, passes_in_a_row,
+    base, round_number, lacks, turns, script, cursor, trace,
 ):  # fmt: skip
     """Play a dealt round: (reason, winning seat or -1, award, plies, passes).
 
     `hands` is left as it is at the end; `lacks` and `turns` are room for `MAX_SEATS` each; `forced` is the tile that must
-    open, or -1; `places[seat]` says which program the seat plays; `trace` has no rows where none is wanted.
+    open, or -1; `ends` and `passes_in_a_row` say where the round starts, (-1, -1) and 0 for a dealt one; `places[seat]`
+    says which program the seat plays; `trace` has no rows where none is wanted.
     """
     players = rules[PLAYERS]
     for each in range(MAX_SEATS):
         lacks[each] = EMPTY
         turns[each] = 0
     line_low = line_high = EMPTY
-    left_end = right_end = NONE
+    left_end, right_end = ends
     next_of_stock = ZERO
-    passes_in_a_row = plies = passes = ZERO
+    plies = passes = ZERO
     seat = leader
     while True:
         legal = _legal(tile_sets, hands[2 * seat], hands[2 * seat + 1], left_end, right_end, forced)
