@@ -41,6 +41,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name, schema in referenced["$defs"].items():
         schemas.setdefault(name, schema)
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
+    _drop_validation_errors(document)
     return document
+
+
+def _drop_validation_errors(document: dict[str, Any]) -> None:
+    """FastAPI adds its own 422 where a route names none: there nothing can be wrong with the input, or it is a 404."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            if "HTTPValidationError" in str(operation["responses"].get("422")):
+                del operation["responses"]["422"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(name, None)

@@ -1,0 +1,170 @@
+"""The dashboard as HTML: complete without a script, nothing from elsewhere, nothing inline, and safe with any name."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx2
+import orjson
+import pytest
+
+from service.page import views
+from tests.service.running import Hands
+
+EVIL = '<script>alert("x")</script>'
+JOB: dict[str, Any] = {
+    "name": "night <b>run</b>",
+    "seed": 7,
+    "labels": {"branch": EVIL},
+    "scenarios": [{"policies": ["heaviest", "random"], "matches": 64}, {"policies": ["random"] * 3, "matches": 2}],
+}
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def load(http: httpx2.Client, path: str, status: int = 200) -> Elements:
+    answer = http.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"].startswith("text/html")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    page = Elements(answer.text)
+    for tag, attributes in page.found:
+        assert "style" not in attributes, tag
+        assert not any(name.startswith("on") for name in attributes), tag
+        assert tag != "style"
+        for name in ("src", "href", "action", "data-live-source"):
+            assert (attributes.get(name) or "/").startswith(("/", "#")), (tag, attributes)
+        if tag == "script":
+            assert attributes.get("src")
+    return page
+
+
+def test_an_empty_list_tells_how_to_begin(http: httpx2.Client) -> None:
+    page = load(http, "/")
+    assert "No job yet" in page.words
+    assert "No worker is alive" in page.words
+
+
+def test_the_list_shows_every_job(http: httpx2.Client) -> None:
+    jobs = [http.post("/v1/jobs", json={**JOB, "name": f"job {number}"}).json()["id"] for number in range(3)]
+    http.post(f"/v1/jobs/{jobs[0]}/cancel")
+    page = load(http, "/")
+    links = [link["href"] for link in page.of("a") if (link["href"] or "").startswith("/jobs/")]
+    assert links == [f"/jobs/{job}" for job in reversed(jobs)]
+    assert len(page.of("progress")) == 3
+    assert [link for link in load(http, "/?state=cancelled").of("a") if link["href"] == f"/jobs/{jobs[0]}"]
+    assert not load(http, "/?state=done").of("progress")
+
+
+def test_a_long_list_has_pages(http: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "JOBS_SHOWN", 2)
+    for _ in range(3):
+        http.post("/v1/jobs", json=JOB)
+    page = load(http, "/")
+    (older,) = [link["href"] for link in page.of("a") if "cursor=" in (link["href"] or "")]
+    assert len(page.of("progress")) == 2
+    assert len(load(http, older or "").of("progress")) == 1
+
+
+def test_a_job_shows_its_shares_with_intervals(http: httpx2.Client, hands: Hands) -> None:
+    job = http.post("/v1/jobs", json=JOB).json()["id"]
+    before = load(http, f"/jobs/{job}")
+    assert [part for part in before.of("div") if part.get("data-live-source") == f"/jobs/{job}/live"]
+    hands.work()
+    page = load(http, f"/jobs/{job}")
+    assert not [part for part in page.of("div") if part.get("data-live-source")], "a finished job needs no stream"
+    (result, other) = http.get(f"/v1/jobs/{job}/results").json()["results"]
+    share = result["estimates"]["policies"][0]
+    low, high = share["ci95"]
+    assert f"{100 * share['win_share']:.2f} %" in page.words
+    assert f"{100 * low:.2f} % to {100 * high:.2f} %" in page.words
+    assert other["scenario"]["players"] == 3
+    assert len(page.of("tr")) == (1 + 2) + (1 + 3)
+    assert len(page.of("svg")) == 1 + 5
+
+
+def test_many_scenarios_have_pages(http: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "SCENARIOS_SHOWN", 2)
+    body = {"scenarios": [{"policies": ["heaviest", "random"], "matches": 2}] * 5}
+    job = http.post("/v1/jobs", json=body).json()["id"]
+    page = load(http, f"/jobs/{job}?first=2")
+    links = [link["href"] for link in page.of("a")]
+    assert f"/jobs/{job}?first=0" in links
+    assert f"/jobs/{job}?first=4" in links
+    assert "3 to 4 of 5" in page.words
+    assert "No scenario here" in load(http, f"/jobs/{job}?first=99").words
+
+
+def test_names_and_labels_are_shown_as_text(http: httpx2.Client) -> None:
+    job = http.post("/v1/jobs", json=JOB).json()["id"]
+    for path in ("/", f"/jobs/{job}"):
+        page = load(http, path)
+        assert JOB["name"] in page.words
+        assert not page.of("b")
+    assert EVIL in load(http, f"/jobs/{job}").words
+
+
+def test_fragments_are_what_the_page_holds(http: httpx2.Client, hands: Hands) -> None:
+    job = http.post("/v1/jobs", json=JOB).json()["id"]
+    with http.stream("GET", f"/jobs/{job}/live") as answer:
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        events = (message for message in httpx2.EventSource(answer) if message.event == "fragments")
+        first = orjson.loads(next(events).data)
+        hands.work()
+        last = [orjson.loads(message.data) for message in events][-1]
+    assert ("queued" in first["job"], "done" in last["job"]) == (True, True)
+    html = http.get(f"/jobs/{job}").text
+    for name, fragment in last.items():
+        assert fragment.strip() in html, name
+        assert f'data-live="{name}"' in html
+    with http.stream("GET", "/live") as answer:
+        fragments = orjson.loads(next(iter(httpx2.EventSource(answer))).data)
+    assert f"/jobs/{job}" in fragments["jobs"]
+
+
+def test_an_unknown_job_has_a_page_that_says_so(http: httpx2.Client) -> None:
+    assert "Not found" in load(http, "/jobs/unknown", 404).words
+
+
+def test_the_reference_is_served_from_here(http: httpx2.Client) -> None:
+    page = load(http, "/docs")
+    files = [element.get("src") or element.get("href") for element in [*page.of("script"), *page.of("link")]]
+    assert len(files) == 4
+    for file in files:
+        answer = http.get(file or "")
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-cache"
+        assert not re.search(r"@import|url\((?!['\"]?data:)", answer.text if (file or "").endswith(".css") else "")
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "text"),
+    [
+        (views.whole, 1234567, "1\u202f234\u202f567"), (views.whole, str(10**18), "1" + 6 * "\u202f000"),
+        (views.rate, None, "–"), (views.rate, 12.4, "12/s"), (views.rate, 516789.2, "517\u202f000/s"),
+        (views.duration, None, "–"), (views.duration, 59.4, "59 s"), (views.duration, 59.6, "1 min 0 s"),
+        (views.duration, 3725, "1 h 2 min"), (views.duration, 90000, "1 d 1 h"), (views.percent, 0.12345, "12.35 %"),
+        (views.decimal, -0.5, "\u22120.50"), (views.moment, 0.0, "1970-01-01 00:00:00 UTC"), (views.moment, None, "–"),
+    ],
+)  # fmt: skip
+def test_figures_in_words(make: Any, value: Any, text: str) -> None:
+    assert make(value) == text
