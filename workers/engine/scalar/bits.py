@@ -4,6 +4,7 @@ A set of tiles is a pair of words (low, high): tile t is bit t % 64 of word t //
 positions `int64`; the two are never mixed in arithmetic, which numba would carry out in floating point.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -11,69 +12,51 @@ from numba import types
 from numba.extending import intrinsic
 
 from workers.engine.compile import compiled
-from workers.engine.scalar.layout import EMPTY
+from workers.engine.scalar.layout import EMPTY, Pair, Word
 
 _ZERO_IS_DEFINED = ir.Constant(ir.IntType(1), 0)
 
 
-@intrinsic
-def ones(_context: Any, _word: Any) -> Any:
-    """How many bits of a word are set."""
+def _operation(argument: Any, result: Any, generate: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """A function of one word that is a few instructions, which `generate` makes from a builder and the argument."""
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
+    @intrinsic
+    def operation(_context: Any, _argument: Any) -> Any:
+        return result(argument), lambda _context, builder, _signature, arguments: generate(builder, arguments[0])
 
-    return types.int64(types.uint64), generate
-
-
-@intrinsic
-def lowest(_context: Any, _word: Any) -> Any:
-    """The position of the lowest set bit; 64 for an empty word."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], _ZERO_IS_DEFINED)
-
-    return types.int64(types.uint64), generate
+    return operation  # type: ignore[return-value]
 
 
-@intrinsic
-def highest(_context: Any, _word: Any) -> Any:
-    """The position of the highest set bit; -1 for an empty word."""
+ones: Callable[[Word], int] = _operation(types.uint64, types.int64, lambda builder, bits: builder.ctpop(bits))
+"""How many bits of a word are set."""
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.sub(ir.Constant(ir.IntType(64), 63), builder.ctlz(arguments[0], _ZERO_IS_DEFINED))
+lowest: Callable[[Word], int] = _operation(
+    types.uint64, types.int64, lambda builder, bits: builder.cttz(bits, _ZERO_IS_DEFINED)
+)
+"""The position of the lowest set bit; 64 for an empty word."""
 
-    return types.int64(types.uint64), generate
+highest: Callable[[Word], int] = _operation(
+    types.uint64,
+    types.int64,
+    lambda builder, bits: builder.sub(ir.Constant(ir.IntType(64), 63), builder.ctlz(bits, _ZERO_IS_DEFINED)),
+)
+"""The position of the highest set bit; -1 for an empty word."""
 
+word: Callable[[int], Word] = _operation(types.int64, types.uint64, lambda _builder, number: number)
+"""The same 64 bits as an unsigned word."""
 
-@intrinsic
-def word(_context: Any, _number: Any) -> Any:
-    """The same 64 bits as an unsigned word."""
-
-    def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
-        return arguments[0]
-
-    return types.uint64(types.int64), generate
-
-
-@intrinsic
-def whole(_context: Any, _word: Any) -> Any:
-    """The same 64 bits as a whole number."""
-
-    def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
-        return arguments[0]
-
-    return types.int64(types.uint64), generate
+whole: Callable[[Word], int] = _operation(types.uint64, types.int64, lambda _builder, bits: bits)
+"""The same 64 bits as a whole number."""
 
 
 @compiled(inline=True)
-def bit(position):
+def bit(position: int) -> Word:
     """The word with one bit set, at 0 to 63."""
     return word(1) << word(position)
 
 
 @compiled(inline=True)
-def nth(bits, number):
+def nth(bits: Word, number: int) -> int:
     """The position of the set bit number `number`, counted from the lowest as 0."""
     for _ in range(number):
         bits &= bits - word(1)
@@ -81,31 +64,31 @@ def nth(bits, number):
 
 
 @compiled(inline=True)
-def nth_tile(low, high, number):
+def nth_tile(low: Word, high: Word, number: int) -> int:
     """The tile number `number` of a set, in rank order."""
     in_low = ones(low)
     return nth(low, number) if number < in_low else 64 + nth(high, number - in_low)
 
 
 @compiled(inline=True)
-def count(low, high):
+def count(low: Word, high: Word) -> int:
     """How many tiles a set has."""
     return ones(low) + ones(high)
 
 
 @compiled(inline=True)
-def first_tile(low, high):
+def first_tile(low: Word, high: Word) -> int:
     """The lowest tile of a set that is not empty."""
     return lowest(low) if low else 64 + lowest(high)
 
 
 @compiled(inline=True)
-def last_tile(low, high):
+def last_tile(low: Word, high: Word) -> int:
     """The highest tile of a set that is not empty: its heaviest."""
     return 64 + highest(high) if high else highest(low)
 
 
 @compiled(inline=True)
-def single(tile):
+def single(tile: int) -> Pair:
     """The set of one tile."""
     return (bit(tile), EMPTY) if tile < 64 else (EMPTY, bit(tile - 64))

@@ -4,8 +4,6 @@ The legal placements are two sets of tiles: those that join the left end (or ope
 end where it differs. A placement is coded as `2 * tile + side`, side 0 for left.
 """
 
-import numpy as np
-
 from workers.engine.compile import compiled
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import (
@@ -16,7 +14,24 @@ from workers.engine.scalar.bits import (
     nth_tile,
     single,
 )
-from workers.engine.scalar.layout import ALL, DOUBLES, EMPTY, LOW, NONE, PIP_CLASSES, PIPS, PLAYERS, SUITS, VALUES, ZERO
+from workers.engine.scalar.layout import (
+    ALL,
+    DOUBLES,
+    EMPTY,
+    LOW,
+    NONE,
+    PIP_CLASSES,
+    PIPS,
+    PLAYERS,
+    SUITS,
+    VALUES,
+    ZERO,
+    Integers,
+    Legal,
+    Pair,
+    Word,
+    Words,
+)
 from workers.engine.scalar.random import choice, low_choice
 
 SCRIPTED = 3
@@ -34,21 +49,23 @@ _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
 
 
 @compiled(inline=True)
-def is_plain(programs, place):
+def is_plain(programs: Integers, place: int) -> bool:
     """Whether a program has no preferences and no weights, so that its finish alone decides."""
-    return programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
+    return bool(programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0)
 
 
 @compiled()
-def finish(kind, legal, left_end, right_end, random_word, script, cursor):
+def finish(
+    kind: int, legal: Legal, left_end: int, right_end: int, random_word: Word, script: Integers, cursor: Integers,
+) -> int:  # fmt: skip
     """The placement that a finish picks from the legal sets (left low, left high, right low, right high)."""
     left_low, left_high, right_low, right_high = legal
     if kind == _TOP:
         tile = last_tile(left_low | right_low, left_high | right_high)
         low, high = single(tile)
-        in_left = (left_low & low) | (left_high & high)
-        in_right = (right_low & low) | (right_high & high)
-        return 2 * tile + (1 if in_right and (not in_left or right_end < left_end) else 0)
+        fits_left = (left_low & low) | (left_high & high)
+        fits_right = (right_low & low) | (right_high & high)
+        return 2 * tile + (1 if fits_right and (not fits_left or right_end < left_end) else 0)
     in_left = count(left_low, left_high)
     if kind in (_RANDOM, SCRIPTED):
         choices = in_left + count(right_low, right_high)
@@ -71,12 +88,16 @@ def finish(kind, legal, left_end, right_end, random_word, script, cursor):
 
 
 @compiled()
-def choose(rules, tile_sets, figures, programs, place, legal, ends, seat, hands, lacks, line, random_word, script, cursor):
+def choose(
+    rules: Integers, tile_sets: Words, figures: Integers, programs: Integers, place: int, legal: Legal,
+    ends: tuple[int, int], seat: int, hands: Words, lacks: Words, line: Pair, random_word: Word, script: Integers,
+    cursor: Integers,
+) -> int:  # fmt: skip
     """`program.select` for the seat to move; `ends` is (-1, -1) before the opening, `line` the set of placed tiles."""
     for preference in range(programs[place, _PREFERENCES]):
         if count(legal[0], legal[1]) + count(legal[2], legal[3]) == 1:
             break
-        code = np.int64(programs[place, _FIRST_PREFERENCE + preference])
+        code = programs[place, _FIRST_PREFERENCE + preference]
         feature, fewest = code >> 1, code & 1
         if feature == _PIPS:
             legal = _narrow_pips(tile_sets, figures, legal, fewest)
@@ -86,11 +107,11 @@ def choose(rules, tile_sets, figures, programs, place, legal, ends, seat, hands,
             legal = _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, ends, seat, hands, lacks, line)
     if programs[place, _HAS_WEIGHTS]:
         legal = _narrow(rules, tile_sets, figures, programs, place, NONE, ZERO, legal, ends, seat, hands, lacks, line)
-    return finish(np.int64(programs[place, _FINISH]), legal, ends[0], ends[1], random_word, script, cursor)
+    return finish(programs[place, _FINISH], legal, ends[0], ends[1], random_word, script, cursor)
 
 
 @compiled(inline=True)
-def _narrow_pips(tile_sets, figures, legal, fewest):
+def _narrow_pips(tile_sets: Words, figures: Integers, legal: Legal, fewest: int) -> Legal:
     low, high = legal[0] | legal[2], legal[1] | legal[3]
     tile = first_tile(low, high) if fewest else last_tile(low, high)
     alike = PIP_CLASSES + 2 * figures[PIPS + tile]
@@ -99,7 +120,7 @@ def _narrow_pips(tile_sets, figures, legal, fewest):
 
 
 @compiled(inline=True)
-def _narrow_double(tile_sets, legal, fewest):
+def _narrow_double(tile_sets: Words, legal: Legal, fewest: int) -> Legal:
     low, high = tile_sets[DOUBLES], tile_sets[DOUBLES + 1]
     if fewest:
         low, high = ~low, ~high
@@ -108,7 +129,10 @@ def _narrow_double(tile_sets, legal, fewest):
 
 
 @compiled()
-def _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, ends, seat, hands, lacks, line):
+def _narrow(
+    rules: Integers, tile_sets: Words, figures: Integers, programs: Integers, place: int, feature: int, fewest: int,
+    legal: Legal, ends: tuple[int, int], seat: int, hands: Words, lacks: Words, line: Pair,
+) -> Legal:  # fmt: skip
     """The placements that are best in one feature, or in the weighted sum where `feature` is -1."""
     kept_low = kept_high = kept_right_low = kept_right_high = EMPTY
     best = -(1 << 40)
@@ -128,9 +152,7 @@ def _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, 
                 for one in range(ZERO, _FEATURES):
                     weight = programs[place, _FIRST_WEIGHT + one]
                     if weight:
-                        worth += weight * _feature(
-                            one, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line
-                        )
+                        worth += weight * _feature(one, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line)
             if fewest:
                 worth = -worth
             if worth > best:
@@ -147,7 +169,7 @@ def _narrow(rules, tile_sets, figures, programs, place, feature, fewest, legal, 
 
 
 @compiled(inline=True)
-def _ends_after(figures, tile, side, ends):
+def _ends_after(figures: Integers, tile: int, side: int, ends: tuple[int, int]) -> tuple[int, int]:
     """`reference.ends_after`."""
     if ends[0] < 0:
         low = figures[LOW + tile]
@@ -158,12 +180,16 @@ def _ends_after(figures, tile, side, ends):
 
 
 @compiled()
-def _feature(feature, rules, tile_sets, figures, tile, left, right, seat, hands, lacks, line):
+def _feature(
+    feature: int, rules: Integers, tile_sets: Words, figures: Integers, tile: int, left: int, right: int, seat: int,
+    hands: Words, lacks: Words, line: Pair,
+) -> int:  # fmt: skip
     """One of `program.features` for placing `tile`, after which the ends are `left` and `right`."""
+    tile_pips: int = figures[PIPS + tile]
     if feature == _PIPS:
-        return figures[PIPS + tile]
+        return tile_pips
     if feature == _DOUBLE:
-        return 1 if 2 * figures[LOW + tile] == figures[PIPS + tile] else 0
+        return 1 if 2 * figures[LOW + tile] == tile_pips else 0
     if feature == _EQUAL_ENDS:
         return 1 if left == right else 0
     if feature in (_NEXT_ONE, _NEXT_BOTH):

@@ -1,24 +1,38 @@
 """Deals, compiled: `deal.deal_round` and the leader's lot into word-pair hands."""
 
-import numpy as np
-
 from workers.engine import rng
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import bit, count, first_tile, last_tile, lowest, single, word
-from workers.engine.scalar.layout import ALL, DOUBLES, DRAWING, EMPTY, HAND, NONE, PLAYERS, TILES, UNRANKED, ZERO
+from workers.engine.scalar.layout import (
+    ALL,
+    DOUBLES,
+    DRAWING,
+    EMPTY,
+    HAND,
+    NONE,
+    PLAYERS,
+    TILES,
+    UNRANKED,
+    ZERO,
+    Integers,
+    Masks,
+    Word,
+    Words,
+    typed,
+)
 from workers.engine.scalar.random import addressed_pair, scaled
 
-_DEAL, _LOT, _STOCK = np.int64(rng.DEAL), np.int64(rng.LOT), np.int64(rng.STOCK)
+_DEAL, _LOT, _STOCK = typed(rng.DEAL), typed(rng.LOT), typed(rng.STOCK)
 
 
 @compiled()
-def leader_by_lot(rules, seed, block):
+def leader_by_lot(rules: Integers, seed: Word, block: Word) -> int:
     """`deal.first_leader_by_lot`."""
     return scaled(addressed_pair(seed, block, ZERO, _LOT, ZERO)[0], rules[PLAYERS])
 
 
 @compiled()
-def opening_tile(rules, tile_sets, hands):
+def opening_tile(rules: Integers, tile_sets: Words, hands: Words) -> tuple[int, int]:
     """`reference.opening_tile`: (seat, tile)."""
     best_seat, best_tile = NONE, NONE
     for only_doubles in range(1, -1, -1):
@@ -34,7 +48,10 @@ def opening_tile(rules, tile_sets, hands):
 
 
 @compiled()
-def deal_round(rules, tile_sets, subsets, begins, binomials, seed, block, round_number, hands, stock):
+def deal_round(
+    rules: Integers, tile_sets: Words, subsets: Masks, begins: Integers, binomials: Integers, seed: Word, block: Word,
+    round_number: int, hands: Words, stock: Integers,
+) -> int:  # fmt: skip
     """Deal into `hands` (`[2 * MAX_SEATS]` words) and, where tiles are drawn, into `stock` (tiles in drawing order).
 
     Returns the size of the stock, 0 where nothing is ever drawn.
@@ -60,7 +77,7 @@ def deal_round(rules, tile_sets, subsets, begins, binomials, seed, block, round_
 
 
 @compiled()
-def _shuffle(order, size, steps, seed, block, round_number, stream):
+def _shuffle(order: Integers, size: int, steps: int, seed: Word, block: Word, round_number: int, stream: int) -> None:
     """The first `steps` steps of Durstenfeld's shuffle of `order[:size]`."""
     even = odd = EMPTY
     for step in range(steps):
@@ -71,7 +88,10 @@ def _shuffle(order, size, steps, seed, block, round_number, stream):
 
 
 @compiled()
-def _unranked_hands(rules, subsets, begins, binomials, seed, block, round_number, hands):
+def _unranked_hands(
+    rules: Integers, subsets: Masks, begins: Integers, binomials: Integers, seed: Word, block: Word, round_number: int,
+    hands: Words,
+) -> None:  # fmt: skip
     """Each seat's hand is a numbered subset of the tiles that the seats before it left."""
     hand = rules[HAND]
     taken = EMPTY
@@ -89,7 +109,7 @@ def _unranked_hands(rules, subsets, begins, binomials, seed, block, round_number
 
 
 @compiled()
-def _unrank(binomials, rank, size, among):
+def _unrank(binomials: Integers, rank: int, size: int, among: int) -> Word:
     """`deal.unrank_subset` as a mask over the positions 0 to among - 1."""
     mask = EMPTY
     position = among
@@ -102,7 +122,7 @@ def _unrank(binomials, rank, size, among):
 
 
 @compiled(inline=True)
-def _spread(mask, taken):
+def _spread(mask: Word, taken: Word) -> Word:
     """The mask over the tiles that are not taken, as one over all tiles: a gap opens at each taken tile."""
     while taken:
         below = bit(lowest(taken)) - word(1)
@@ -112,7 +132,7 @@ def _spread(mask, taken):
 
 
 @compiled()
-def _shuffled_hands(rules, seed, block, round_number, hands, order):
+def _shuffled_hands(rules: Integers, seed: Word, block: Word, round_number: int, hands: Words, order: Integers) -> None:
     """Hands from the front of a shuffle of the whole set; `order` is room for it."""
     size = rules[TILES]
     for tile in range(size):

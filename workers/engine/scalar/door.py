@@ -56,15 +56,15 @@ def play_scalar(
     play_matches(
         layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(),
         encode_programs([policy.program for policy in lineup.policies]), np.uint64(lineup.seed), np.uint64(first_block),
-        np.int64(lineup.rotations), _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script, trace,
+        lineup.rotations, _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script, trace,
         rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
 
 
-def encode_programs(programs: Sequence[Program]) -> npt.NDArray[np.int32]:
+def encode_programs(programs: Sequence[Program]) -> npt.NDArray[np.int64]:
     """`[n, PROGRAM_WORDS]` the programs by place."""
-    encoded = np.zeros((len(programs), PROGRAM_WORDS), np.int32)
+    encoded = np.zeros((len(programs), PROGRAM_WORDS), np.int64)
     for place, program in enumerate(programs):
         encoded[place] = program.encode()
     return encoded

@@ -6,7 +6,7 @@ so that the kernel is compiled once.
 
 from functools import cache
 from math import comb
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,23 @@ import numpy.typing as npt
 from workers.engine.rules import MAX_PLAYERS, MAX_ROUNDS, Ruleset
 from workers.engine.tiles import is_double, pips, set_size, tile_set
 
-Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
+Word: TypeAlias = np.uint64
+Pair: TypeAlias = tuple[Word, Word]
+"""A set of tiles: (low, high)."""
+Legal: TypeAlias = tuple[Word, Word, Word, Word]
+"""The tiles that join the left end (or open the line), then those that join the right end where it differs."""
+Words: TypeAlias = npt.NDArray[np.uint64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+Masks: TypeAlias = npt.NDArray[np.uint32]
 
-# Typed constants: with a bare 0 or -1 numba would compile what it is passed to once more for that very value.
-ZERO: Final = np.int64(0)
-NONE: Final = np.int64(-1)
+
+def typed(number: int) -> int:
+    """A constant for kernels: for a bare 0 or -1 numba would compile what it is passed to once more for that very value."""
+    return cast(int, np.int64(number))
+
+
+ZERO: Final = typed(0)
+NONE: Final = typed(-1)
 """No seat, no tile, no end: nobody won, a pass, an opening."""
 EMPTY: Final = np.uint64(0)
 """No tiles."""
@@ -124,7 +135,7 @@ def set_tables(highest: int) -> tuple[Words, Integers]:
     return masks, figures
 
 
-def subset_masks(among: int, size: int) -> npt.NDArray[np.uint32]:
+def subset_masks(among: int, size: int) -> Masks:
     """`[C(among, size)]` every subset of that size as a mask, ascending; `among` at most 28, `size` at most `among`."""
     none = np.zeros(0, np.uint32)
     by_size = [np.zeros(1, np.uint32), *[none] * size]
@@ -135,13 +146,13 @@ def subset_masks(among: int, size: int) -> npt.NDArray[np.uint32]:
 
 
 @cache
-def deal_tables(players: int, hand: int) -> tuple[npt.NDArray[np.uint32], Integers]:
+def deal_tables(players: int, hand: int) -> tuple[Masks, Integers]:
     """Hands of double-six by number: all seats' subset masks in one array, and `[MAX_SEATS]` where each seat's begin.
 
     A seat whose subsets are too many for a table has -1.
     """
     begins = np.full(MAX_SEATS, -1, np.int64)
-    parts: list[npt.NDArray[np.uint32]] = [np.zeros(0, np.uint32)]
+    parts: list[Masks] = [np.zeros(0, np.uint32)]
     for seat in range(players):
         among = 28 - seat * hand
         if comb(among, hand) <= SUBSET_TABLE_LIMIT:

@@ -1,6 +1,7 @@
 """Blocks of matches, compiled: the only function of the scalar kernel that Python calls."""
 
 import numpy as np
+import numpy.typing as npt
 
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import word
@@ -16,6 +17,10 @@ from workers.engine.scalar.layout import (
     OPENS_BY_DOUBLE,
     PLAYERS,
     ZERO,
+    Integers,
+    Masks,
+    Word,
+    Words,
 )
 from workers.engine.scalar.random import block_base, decision_base
 from workers.engine.scalar.round import BLOCKED, play_round
@@ -28,9 +33,11 @@ TOTALS = 5
 
 @compiled(entry=True)
 def play_matches(
-    rules, tile_sets, figures, subsets, begins, binomials, programs, seed, first_block, rotations, given, script, trace,
-    scores, winners, rounds, rounds_won, totals,
-):  # fmt: skip
+    rules: Integers, tile_sets: Words, figures: Integers, subsets: Masks, begins: Integers, binomials: Integers,
+    programs: Integers, seed: Word, first_block: Word, rotations: int, given: Integers, script: Integers, trace: Integers,
+    scores: npt.NDArray[np.int32], winners: npt.NDArray[np.uint8], rounds: npt.NDArray[np.int32], rounds_won: Integers,
+    totals: Integers,
+) -> None:  # fmt: skip
     """Play the matches of `rounds` in order; the last five arrays are the output, as in `play.MatchRows`.
 
     `given` is empty, or it is where all rounds start, for tests that drive a position through the kernel: the words of
@@ -91,11 +98,11 @@ def play_matches(
 
 
 @compiled()
-def _take_given(given, hands, stock):
+def _take_given(given: Integers, hands: Words, stock: Integers) -> int:
     """Lay out the given tiles; returns the size of the stock."""
     for position in range(2 * MAX_SEATS):
         hands[position] = word(given[position])
-    size = given.shape[0] - GIVEN_STOCK
+    size: int = given.shape[0] - GIVEN_STOCK
     for position in range(size):
         stock[position] = given[GIVEN_STOCK + position]
     return size

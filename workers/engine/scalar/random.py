@@ -5,6 +5,7 @@ from numba import uint64
 from workers.engine import rng
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import whole, word
+from workers.engine.scalar.layout import Pair, Word
 
 _MASK32 = uint64(rng.MASK32)
 _GAMMA = uint64(rng.GAMMA)
@@ -16,7 +17,7 @@ _SEATS_PER_NUMBER = uint64(rng.SEATS_PER_NUMBER)
 
 
 @compiled(inline=True)
-def mix64(bits):
+def mix64(bits: Word) -> Word:
     """`rng.mix64`."""
     bits = (bits ^ (bits >> uint64(30))) * _MIX_1
     bits = (bits ^ (bits >> uint64(27))) * _MIX_2
@@ -24,7 +25,7 @@ def mix64(bits):
 
 
 @compiled()
-def philox(c0, c1, c2, c3, seed):
+def philox(c0: Word, c1: Word, c2: Word, c3: Word, seed: Word) -> Pair:
     """`rng.philox4x32` under a seed's key, as two 64-bit words; the counters are words below 2^32."""
     k0 = seed & _MASK32
     k1 = seed >> uint64(32)
@@ -41,21 +42,21 @@ def philox(c0, c1, c2, c3, seed):
 
 
 @compiled(inline=True)
-def addressed_pair(seed, block, round_number, stream, pair):
+def addressed_pair(seed: Word, block: Word, round_number: int, stream: int, pair: int) -> Pair:
     """The words number `2 * pair` and `2 * pair + 1` of `rng.addressed_word`."""
     address = word((stream << 16) | pair)
     return philox(address, word(round_number), block & _MASK32, block >> uint64(32), seed)
 
 
 @compiled(inline=True)
-def scaled(bits, bound):
+def scaled(bits: Word, bound: int) -> int:
     """`rng.scaled` for a bound below 2^32: the high word of the product."""
     small = word(bound)
     return whole((bits >> uint64(32)) * small + (((bits & _MASK32) * small) >> uint64(32)) >> uint64(32))
 
 
 @compiled(inline=True)
-def choice(bits, bound):
+def choice(bits: Word, bound: int) -> int:
     """`rng.choice`."""
     if bound <= 28:
         return whole((bits >> uint64(32)) * word(bound) >> uint64(32))
@@ -63,24 +64,24 @@ def choice(bits, bound):
 
 
 @compiled(inline=True)
-def low_choice(bits, bound):
+def low_choice(bits: Word, bound: int) -> int:
     """A number below `bound` from the low half of the word."""
     return whole((bits & _MASK32) * word(bound) >> uint64(32))
 
 
 @compiled(inline=True)
-def block_base(seed, block):
+def block_base(seed: Word, block: Word) -> Word:
     """The part of `rng.decision_base` that all rounds of a block share."""
     return mix64(mix64(seed) + block * _GAMMA)
 
 
 @compiled(inline=True)
-def decision_base(base, round_number):
+def decision_base(base: Word, round_number: int) -> Word:
     """`rng.decision_base` from `block_base`."""
     return mix64(base + word(round_number) * _GAMMA)
 
 
 @compiled(inline=True)
-def decision_word(base, seat, number):
+def decision_word(base: Word, seat: int, number: int) -> Word:
     """`rng.decision_word`."""
     return mix64(base + (word(number) * _SEATS_PER_NUMBER + word(seat)) * _GAMMA)

@@ -1,11 +1,25 @@
 """One round, compiled: `reference.Round` played to its end over word-pair hands."""
 
-import numpy as np
-
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import bit, count, single
 from workers.engine.scalar.choose import choose, finish, is_plain
-from workers.engine.scalar.layout import DRAW_LIMIT, DRAWING, EMPTY, LOW, MAX_SEATS, NONE, PIPS, PLAYERS, RESERVE, SUITS, ZERO
+from workers.engine.scalar.layout import (
+    DRAW_LIMIT,
+    DRAWING,
+    EMPTY,
+    LOW,
+    MAX_SEATS,
+    NONE,
+    PIPS,
+    PLAYERS,
+    RESERVE,
+    SUITS,
+    ZERO,
+    Integers,
+    Legal,
+    Word,
+    Words,
+)
 from workers.engine.scalar.random import decision_word
 from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
 
@@ -19,9 +33,10 @@ TRACE_COLUMNS = 6
 
 @compiled()
 def play_round(
-    rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced, ends, passes_in_a_row,
-    base, round_number, lacks, turns, script, cursor, trace,
-):  # fmt: skip
+    rules: Integers, tile_sets: Words, figures: Integers, programs: Integers, places: Integers, hands: Words,
+    stock: Integers, stock_size: int, leader: int, forced: int, ends: tuple[int, int], passes_in_a_row: int, base: Word,
+    round_number: int, lacks: Words, turns: Integers, script: Integers, cursor: Integers, trace: Integers,
+) -> tuple[int, int, int, int, int]:  # fmt: skip
     """Play a dealt round: (reason, winning seat or -1, award, plies, passes).
 
     `hands` is left as it is at the end; `lacks` and `turns` are room for `MAX_SEATS` each; `forced` is the tile that must
@@ -67,7 +82,7 @@ def play_round(
             place = places[seat]
             random_word = decision_word(base, seat, number)
             if choices == 1 or is_plain(programs, place):
-                kind = ZERO if choices == 1 else np.int64(programs[place, 0])
+                kind = ZERO if choices == 1 else programs[place, 0]
                 placement = finish(kind, legal, left_end, right_end, random_word, script, cursor)
             else:
                 placement = choose(
@@ -95,7 +110,7 @@ def play_round(
 
 
 @compiled(inline=True)
-def _legal(tile_sets, low, high, left_end, right_end, forced):
+def _legal(tile_sets: Words, low: Word, high: Word, left_end: int, right_end: int, forced: int) -> Legal:
     """The tiles that join the left end, then those that join the right end where it differs, as two sets."""
     nothing = EMPTY
     if left_end < 0:
@@ -110,7 +125,7 @@ def _legal(tile_sets, low, high, left_end, right_end, forced):
 
 
 @compiled(inline=True)
-def _note_lacks(lacks, seat, kept, left_end, right_end):
+def _note_lacks(lacks: Words, seat: int, kept: int, left_end: int, right_end: int) -> None:
     """After a turn without a fitting tile in the hand: it lacks both ends, and what was known before only if no drawn
     tile stayed in it (`kept` of them did)."""
     known = EMPTY if kept else lacks[seat]
@@ -118,7 +133,9 @@ def _note_lacks(lacks, seat, kept, left_end, right_end):
 
 
 @compiled(inline=True)
-def _write(trace, cursor, round_number, seat, drawn, choices, tile, end):
+def _write(
+    trace: Integers, cursor: Integers, round_number: int, seat: int, drawn: int, choices: int, tile: int, end: int,
+) -> None:  # fmt: skip
     if cursor[1] < trace.shape[0]:
         row = cursor[1]
         trace[row, ROUND] = round_number

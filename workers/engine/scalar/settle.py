@@ -1,5 +1,8 @@
 """Ends of rounds and matches, compiled: `reference.settle_out`, `settle_blocked`, `next_leader` and `match_winners`."""
 
+import numpy as np
+import numpy.typing as npt
+
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import first_tile, ones, single
 from workers.engine.scalar.layout import (
@@ -19,17 +22,20 @@ from workers.engine.scalar.layout import (
     TARGET,
     WINNER,
     ZERO,
+    Integers,
+    Word,
+    Words,
 )
 
 
 @compiled(inline=True)
-def side_of(rules, seat):
+def side_of(rules: Integers, seat: int) -> int:
     """`Ruleset.side`."""
     return seat & 1 if rules[PARTNERS] else seat
 
 
 @compiled()
-def hand_pips(tile_sets, low, high):
+def hand_pips(tile_sets: Words, low: Word, high: Word) -> int:
     """Dots on a set of tiles."""
     total = 0
     for digit in range(PIP_BITS):
@@ -39,7 +45,7 @@ def hand_pips(tile_sets, low, high):
 
 
 @compiled()
-def lightness_order(figures, low, high, other_low, other_high):
+def lightness_order(figures: Integers, low: Word, high: Word, other_low: Word, other_high: Word) -> int:
     """Compares two sets tile by tile from the lightest: -1 where the first is lighter, 1 where the second is, 0 if equal."""
     while (low | high) and (other_low | other_high):
         tile, other = first_tile(low, high), first_tile(other_low, other_high)
@@ -55,7 +61,7 @@ def lightness_order(figures, low, high, other_low, other_high):
 
 
 @compiled()
-def pips_outside(rules, tile_sets, hands, side):
+def pips_outside(rules: Integers, tile_sets: Words, hands: Words, side: int) -> int:
     """The pips of all hands that are not on a side."""
     total = 0
     for seat in range(rules[PLAYERS]):
@@ -65,7 +71,7 @@ def pips_outside(rules, tile_sets, hands, side):
 
 
 @compiled()
-def settle_blocked(rules, tile_sets, figures, hands, leader):
+def settle_blocked(rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int) -> tuple[int, int]:
     """(winning seat or -1, award) of a blocked round."""
     holders = 2 if rules[SIDE_TOTAL] else rules[PLAYERS]
     lowest, best, best_low, best_high, tied = 1 << 30, NONE, EMPTY, EMPTY, False
@@ -91,7 +97,7 @@ def settle_blocked(rules, tile_sets, figures, hands, leader):
 
 
 @compiled()
-def _lightest_of_side(rules, tile_sets, figures, hands, leader, side):
+def _lightest_of_side(rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int, side: int) -> int:
     """The side's seat with the lighter hand; of equals, the first clockwise from the leader."""
     best = NONE
     for distance in range(rules[PLAYERS]):
@@ -108,7 +114,7 @@ def _lightest_of_side(rules, tile_sets, figures, hands, leader, side):
 
 
 @compiled()
-def next_leader(rules, tile_sets, hands, leader, winner):
+def next_leader(rules: Integers, tile_sets: Words, hands: Words, leader: int, winner: int) -> int:
     """Who opens the next round; `winner` is -1 after a round that nobody won."""
     players = rules[PLAYERS]
     if rules[NEXT_LEADER] == CLOCKWISE:
@@ -128,7 +134,7 @@ def next_leader(rules, tile_sets, hands, leader, winner):
 
 
 @compiled()
-def match_winners(rules, scores, rounds):
+def match_winners(rules: Integers, scores: npt.NDArray[np.int32], rounds: int) -> tuple[bool, int]:
     """(whether the match is over, mask of the winning seats): an empty mask at the end is an unfinished match."""
     best = 0
     for seat in range(rules[PLAYERS]):
