@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from service.client import Client
-from tests.conftest import poll
+from tests.servers import poll
 
 START_SECONDS = 180.0
 """A first start compiles the engine."""

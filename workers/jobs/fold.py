@@ -6,8 +6,9 @@ they, the counters and the journal's position move on in one script, which refus
 
 import secrets
 from collections import Counter
+from dataclasses import dataclass
 from math import exp
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -15,6 +16,7 @@ from workers.errors import NotFound
 from workers.jobs.desk import Desk
 from workers.jobs.figures import chunk_increments, play_increments
 from workers.jobs.keys import job_key
+from workers.jobs.sequential import Pending, SequentialTest, TestState, take_looks
 from workers.stats.tally import Tally
 
 LOCK_MILLISECONDS: Final = 3000
@@ -22,6 +24,20 @@ ENTRIES: Final = 256
 """Journal entries of one step of the fold."""
 SMOOTHING_SECONDS: Final = 4.0
 """The time over which a job's speed is smoothed."""
+
+
+Position: TypeAlias = tuple[str, str, str, int]
+"""Where a fold stands: job, run, entries folded before, entries read now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedChunk:
+    """A journal entry: a recorded chunk's place on the job's line of blocks, its seconds, its tallies by scenario."""
+
+    first: int
+    blocks: int
+    seconds: float
+    tallies: list[tuple[int, Tally]]
 
 
 class FoldDesk(Desk):
@@ -57,31 +73,67 @@ class FoldDesk(Desk):
         now, stored, entries = self.store.run("fold_read", job_id, ENTRIES)
         if stored[0] is None:
             return b"stale", 0
-        run, folded, matches_done, rate, rate_at, _ = (text.decode() if text else "0" for text in stored)
+        run, folded, matches_done, rate, rate_at, test, test_state = (text.decode() if text else "" for text in stored)
         try:
             scenarios = self.spec(job_id, run).scenarios
         except NotFound:
             return b"stale", 0
-        fresh: dict[int, Tally] = {}
+        chunks = [_chunk(entry) for entry in entries]
         increments: Counter[str] = Counter()
-        for entry in map(orjson.loads, entries):
-            increments.update(chunk_increments(entry["seconds"]))
-            for scenario, value in entry["tallies"]:
-                fresh.setdefault(scenario, Tally.empty(scenarios[scenario].players)).merge(Tally.from_json(value))
         matches = 0
-        for scenario, tally in fresh.items():
-            increments.update(play_increments(scenarios[scenario], tally))
-            matches += tally.matches
-        for scenario, known in self._sums(job_id, list(fresh)).items():
-            fresh[scenario].merge(known)
-        elapsed = max(int(now) - int(rate_at), 1) / 1000
-        outcome: bytes = self.store.run(
-            "fold_write", job_id, run, folded, len(entries), matches,
-            f"{_smooth(float(rate), matches / elapsed, elapsed, is_first=matches_done == '0'):.6f}", len(fresh),
-            *(part for scenario, tally in fresh.items() for part in (scenario, orjson.dumps(tally.to_json()))),
-            *(part for field, increment in increments.items() for part in (field, increment)),
-        )  # fmt: skip
+        for chunk in chunks:
+            increments.update(chunk_increments(chunk.seconds))
+            for scenario, tally in chunk.tallies:
+                increments.update(play_increments(scenarios[scenario], tally))
+                matches += tally.matches
+        elapsed = max(int(now) - int(rate_at or 0), 1) / 1000
+        smoothed = _smooth(float(rate or 0), matches / elapsed, elapsed, is_first=matches_done == "0")
+        position = (job_id, run, folded, len(entries))
+        counters = [part for field, increment in increments.items() for part in (field, increment)]
+        if test:
+            outcome = self._write_looks(position, test, test_state, chunks, scenarios[0].players, smoothed, counters)
+        else:
+            outcome = self._write_sums(position, chunks, matches, smoothed, counters)
         return outcome, 0 if outcome == b"stale" else len(entries)
+
+    def _write_sums(
+        self, position: Position, chunks: list[FoldedChunk], matches: int, rate: float, counters: list[str | int]
+    ) -> bytes:
+        sums: dict[int, Tally] = {}
+        for chunk in chunks:
+            for scenario, tally in chunk.tallies:
+                if scenario in sums:
+                    sums[scenario].merge(tally)
+                else:
+                    sums[scenario] = tally
+        for scenario, known in self._sums(position[0], list(sums)).items():
+            sums[scenario].merge(known)
+        outcome: bytes = self.store.run(
+            "fold_write", *position, matches, f"{rate:.6f}", len(sums),
+            *(part for scenario, tally in sums.items() for part in (scenario, orjson.dumps(tally.to_json()))), *counters,
+        )  # fmt: skip
+        return outcome
+
+    def _write_looks(
+        self, position: Position, test_text: str, state_text: str, chunks: list[FoldedChunk], players: int, rate: float,
+        counters: list[str | int],
+    ) -> bytes:  # fmt: skip
+        job_id = position[0]
+        test = SequentialTest.from_json(orjson.loads(test_text))
+        state = TestState.from_json(orjson.loads(state_text)) if state_text else TestState()
+        with self.store.reading() as redis:
+            waiting: Any = redis.get(job_key(job_id, "pending"))
+        pending = Pending.from_json(orjson.loads(waiting)) if waiting else Pending()
+        for chunk in chunks:
+            for _, tally in chunk.tallies:
+                pending.add(chunk.first // test.step, chunk.blocks, tally)
+        sums = self._sums(job_id, [0]).get(0) or Tally.empty(players)
+        take_looks(test, state, pending, sums)
+        outcome: bytes = self.store.run(
+            "look_write", *position, sums.matches, f"{rate:.6f}", orjson.dumps(sums.to_json()), orjson.dumps(state.to_json()),
+            orjson.dumps(pending.to_json()), "0" if state.decision == "undecided" else "1", *counters,
+        )  # fmt: skip
+        return outcome
 
     def _sums(self, job_id: str, scenarios: range | list[int]) -> dict[int, Tally]:
         if not scenarios:
@@ -89,6 +141,12 @@ class FoldDesk(Desk):
         with self.store.reading() as redis:
             stored: Any = redis.hmget(job_key(job_id, "sums"), [str(scenario) for scenario in scenarios])
         return {scenario: Tally.from_json(orjson.loads(blob)) for scenario, blob in zip(scenarios, stored, strict=True) if blob}
+
+
+def _chunk(entry: bytes) -> FoldedChunk:
+    value = orjson.loads(entry)
+    tallies = [(scenario, Tally.from_json(tally)) for scenario, tally in value["tallies"]]
+    return FoldedChunk(value["first"], value["blocks"], value["seconds"], tallies)
 
 
 def _smooth(old: float, measured: float, elapsed: float, *, is_first: bool) -> float:

@@ -22,6 +22,7 @@ from workers.jobs.fold import FoldDesk
 from workers.jobs.keys import EXPIRING, JOBS, LEASE_TERMS, METRICS, VERSIONS, WORKERS, job_key, label_key, state_key, worker_key
 from workers.jobs.play_range import Places
 from workers.jobs.records import STATES, Fields, JobRecord, WorkerRecord, fields, job_record, worker_record
+from workers.jobs.sequential import LOOKS_AHEAD, SequentialTest, TestState
 from workers.jobs.spec import PRIORITY_WEIGHTS, JobSpec
 from workers.jobs.work import WorkDesk
 
@@ -49,28 +50,33 @@ class Ledger(WorkDesk, FoldDesk):
         request_digest: str | None = None,
         owner: str = "anonymous",
         steps: Mapping[int, int] | None = None,
+        test: SequentialTest | None = None,
         keep: bool = False,
     ) -> tuple[JobRecord, bool]:
         """Stores a job and wakes the workers; answers its record and whether it is new.
 
         The same id, or the same key of the same owner, with the same digest answers with the job that is there; with another
         digest it raises `IdempotencyMismatch`. `steps`: scenario to the number of blocks whose multiples no chunk
-        crosses. `keep`: never expires.
+        crosses. With a `test` the job's one scenario is a sequential test, which ends it as
+        soon as a look decides. `keep`: never expires.
         """
         job_id = job_id or new_job_id()
         if not NAME.fullmatch(job_id):
             raise InvalidInput.at("id", "must be letters, digits, and any of _ . @ - after the first")
         places = Places(spec)
+        steps = {0: test.step} if test else dict(steps or {})
         stored: dict[str, str | int] = {
             "name": spec.name, "seed": str(spec.seed), "priority": spec.priority, "weight": PRIORITY_WEIGHTS[spec.priority],
             "labels": orjson.dumps(dict(spec.labels)).decode(), "scenario_count": len(spec.scenarios),
             "matches_requested": sum(scenario.matches_requested for scenario in spec.scenarios), "matches": spec.matches,
-            "blocks": places.blocks, "steps": orjson.dumps({str(k): v for k, v in (steps or {}).items()}).decode(),
-            "keep": int(keep), "cursor": 0, "cursor_scenario": 0, "watermark": 0, "folded": 0, "matches_done": 0, "rate": 0,
+            "blocks": places.blocks, "steps": orjson.dumps({str(scenario): step for scenario, step in steps.items()}).decode(),
+            "test": orjson.dumps(test.to_json()).decode() if test else "",
+            "look_ahead": LOOKS_AHEAD * test.step if test else 0, "keep": int(keep),
+            "cursor": 0, "cursor_scenario": 0, "watermark": 0, "folded": 0, "matches_done": 0, "rate": 0,
             "virtual": 0,
         }  # fmt: skip
         outcome, known, issued = self.store.run(
-            "submit", job_id, orjson.dumps(spec.to_json()), places.layout(steps or {}), owner, idempotency_key or "",
+            "submit", job_id, orjson.dumps(spec.to_json()), places.layout(steps), owner, idempotency_key or "",
             request_digest or "", spec.engine_version, milliseconds(self.settings.permit_patience_seconds), self.may_send,
             *(part for pair in stored.items() for part in pair),
         )  # fmt: skip
@@ -139,6 +145,15 @@ class Ledger(WorkDesk, FoldDesk):
         renewed = orjson.dumps({**spec.to_json(), "engine_version": ENGINE_VERSION})
         layout = Places(spec).layout({int(scenario): step for scenario, step in orjson.loads(steps or b"{}").items()})
         return self._change("restart", job_id, ENGINE_VERSION, renewed, layout)
+
+    def test(self, job_id: str) -> tuple[SequentialTest | None, TestState]:
+        """The sequential test that the job is, if it is one, and how far it has come; raises `NotFound`."""
+        with self.store.reading() as redis:
+            stored: Any = redis.hmget(job_key(job_id), "sequence", "test", "test_state")
+        if stored[0] is None:
+            raise NotFound(f"there is no job {job_id}")
+        test = SequentialTest.from_json(orjson.loads(stored[1])) if stored[1] else None
+        return test, TestState.from_json(orjson.loads(stored[2])) if stored[2] else TestState()
 
     def delete(self, job_id: str) -> None:
         """Forgets a finished job. Raises `NotFound`, and `Conflict` while it is live."""

@@ -122,10 +122,12 @@ def make_scenario(
     players: int | None = None,
     ruleset: RulesetValue = "block",
     seating: Seating = "rotated",
+    every_seat: bool = False,
 ) -> Scenario:
     """A checked scenario; raises `InvalidInput` that names every field that is wrong.
 
-    `players` defaults to the number of policies; a list of another length is refused.
+    `players` defaults to the number of policies; a list of another length is refused. With `every_seat` a block holds one
+    match for each seat (with partners, each side) that the first place can take, however equal the policies are.
     """
     errors: list[FieldError] = []
     if players is None:
@@ -139,7 +141,7 @@ def make_scenario(
     if seating not in get_args(Seating):
         errors.append(FieldError("seating", f"must be rotated or fixed, not {seating!r}"))
     try:
-        resolve_ruleset(ruleset, players)
+        resolved_ruleset = resolve_ruleset(ruleset, players)
     except InvalidInput as refusal:
         errors.extend(refusal.errors)
     resolved: list[Policy] = []
@@ -152,6 +154,8 @@ def make_scenario(
         raise InvalidInput(*errors)
     fingerprints = tuple(policy.fingerprint for policy in resolved)
     rotations = distinct_rotations(fingerprints) if seating == "rotated" else 1
+    if every_seat:
+        rotations = 2 if resolved_ruleset.partners else players
     return Scenario(players, tuple(policies), ruleset, seating, matches, rotations, fingerprints)
 
 

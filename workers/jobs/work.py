@@ -66,7 +66,9 @@ class WorkDesk(Desk):
         A lease that has run out in the meantime does not matter: whoever plays the blocks, the result is the same.
         """
         tallies = orjson.dumps([[scenario, tally.to_json()] for scenario, tally in played.tallies])
-        entry = b'{"seconds":%.6f,"tallies":%s}' % (played.seconds, tallies)
+        entry = b'{"first":%d,"blocks":%d,"seconds":%.6f,"tallies":%s}' % (
+            lease.first, lease.last - lease.first, played.seconds, tallies,
+        )  # fmt: skip
         speeds = [value for speed in played.speeds for value in (speed.field, speed.blocks, f"{speed.seconds:.6f}")]
         outcome: bytes = self.store.run(
             "record", *lease.name, hashlib.sha256(tallies).hexdigest(), entry, f"{played.seconds:.6f}", worker,

@@ -80,8 +80,8 @@ end
 -- worker; nothing where all is handed out.
 local function next_work(id)
     local job = {}
-    job.state, job.cursor, job.cursor_scenario, job.blocks = unpack(redis.call('HMGET', job_key(id), 'state', 'cursor',
-        'cursor_scenario', 'blocks'))
+    job.state, job.cursor, job.cursor_scenario, job.blocks, job.watermark, job.look_ahead = unpack(redis.call('HMGET',
+        job_key(id), 'state', 'cursor', 'cursor_scenario', 'blocks', 'watermark', 'look_ahead'))
     if job.state ~= 'queued' and job.state ~= 'running' then
         return nil
     end
@@ -100,6 +100,11 @@ local function next_work(id)
             local first, last = string.match(audit, '^(%d+) (%d+)$')
             return 'a', first, last, target
         end
+    end
+    local look_ahead = number(job.look_ahead)
+    if not exhausted and look_ahead > 0 and number(job.cursor) >= number(job.watermark) + look_ahead then
+        -- A sequential test waits for its slowest chunk rather than play far ahead of it.
+        return 'later'
     end
     if not exhausted then
         return 'c', advance(id, job)

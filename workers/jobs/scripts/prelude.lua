@@ -120,7 +120,7 @@ local function put_back(id, kind, first, last)
 end
 
 local function drop_work(id)
-    for _, part in ipairs({ 'layout', 'retry', 'attempts', 'done', 'speeds', 'audits', 'audit_line' }) do
+    for _, part in ipairs({ 'layout', 'retry', 'attempts', 'done', 'speeds', 'audits', 'audit_line', 'pending' }) do
         redis.call('DEL', job_key(id, part))
     end
 end
