@@ -83,13 +83,15 @@ ROUND: Final = 3
 LEADER: Final = 4
 """The seat that opens this round."""
 STARTED: Final = 5
-"""The step in which the round was opened, or rather its lane laid out for the opening."""
+"""The step in which the round was opened."""
+FIRST_ROW: Final = 8
+"""The row of the seat that opened it."""
 BASE: Final = 6
 """What all decisions of the block share: `random.block_base`."""
 OPENERS: Final = 7
 """The tiles that may open."""
-RECORD: Final = 8
-"""Length of a record: one cache line."""
+RECORD: Final = 9
+"""Length of a record: odd, so that a column of all records spreads over the cache."""
 
 # Rows of the table in which deals are prepared, `[DEAL_ROWS, L]` 32-bit words.
 COUNTER_ROUND: Final = 0

@@ -6,7 +6,7 @@ not due yet waits for its step with empty hands.
 """
 
 import numpy as np
-from numba import int32, uint64
+from numba import int32, uint32, uint64
 
 from workers.engine.compile import compiled
 from workers.engine.lanes.deal import deal
@@ -56,7 +56,7 @@ from workers.engine.lanes.ply import (
     play_random,
     play_top,
 )
-from workers.engine.lanes.round import begin_line, lay_out, settle
+from workers.engine.lanes.round import begin_lines, lay_out, settle
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, whole, word
 from workers.engine.scalar.deal import leader_by_lot, opening_tile
@@ -97,85 +97,83 @@ def play_lanes(
     ended = np.zeros(LANES, np.uint8)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
     fresh = np.zeros(LANES, np.int64)
-    due = np.zeros((MAX_SEATS, LANES), np.int64)
+    done = np.zeros(LANES, np.int64)
+    due = np.zeros(MAX_SEATS * LANES, np.int64)
     dues = np.zeros(MAX_SEATS, np.int64)
     over = np.zeros(LANES + 1, np.int64)
 
     matches = rounds.shape[0]
     begun = min(matches, LANES)
     for lane in range(begun):
-        _begin_match(rules, records, lane, lane, seed, first_block, rotations)
         fresh[lane] = lane
-    _deal_and_queue(
-        rules, tile_sets, subsets, begins, binomials, seed, period, records, fresh, begun, table, dealt, hands, due, dues
-    )
+    _begin_matches(rules, records, fresh, begun, 0, seed, first_block, rotations)
+    going_on = begun
     under_way = begun
     step = 0
+    row = 0
     while under_way:
-        turn = step % period
+        deal(rules, subsets, begins, binomials, seed, records, fresh, going_on, table, dealt)
+        _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
+        turn = row % period
+        first = turn * LANES
         opened = dues[turn]
-        for number in range(opened):
-            lay_out(rules, rows, addresses, records, dealt, due[turn, number], step)
-        row = step % players
+        dues[turn] = 0
+        lay_out(rules, rows, addresses, records, dealt, due, first, opened, step, row)
         copy_row(rows, uint64((HANDS + row) * LANES), _MOVER)
         _play(rules, programs, turn, reads_lacks, rows, addresses, ended, row)
         copy_row(rows, _MOVER, uint64((HANDS + row) * LANES))
-        for number in range(opened):
-            begin_line(rules, rows, ended, records, dealt, due[turn, number], step)
-        dues[turn] = 0
-        finished = _gather(ended, over)
-        continued = 0
-        for number in range(finished):
-            lane = over[number]
-            if settle(
-                rules, tile_sets, figures, rows, records, lane, step, hands, scores, winners, rounds, rounds_won, totals
-            ):
-                if begun == matches:
-                    under_way -= 1
-                    continue
-                _begin_match(rules, records, lane, begun, seed, first_block, rotations)
-                begun += 1
-            fresh[continued] = lane
-            continued += 1
-        _deal_and_queue(
-            rules, tile_sets, subsets, begins, binomials, seed, period, records, fresh, continued, table, dealt, hands,
-            due, dues,
+        begin_lines(rows, ended, records, dealt, due, first, opened, row)
+        going_on, finished = settle(
+            rules, tile_sets, figures, rows, records, over, _gather(ended, over), step, row, hands, scores, winners, rounds,
+            rounds_won, totals, fresh, done,
         )  # fmt: skip
+        again = min(finished, matches - begun)
+        for number in range(again):
+            fresh[going_on + number] = done[number]
+        _begin_matches(rules, records, done, again, begun, seed, first_block, rotations)
+        begun += again
+        going_on += again
+        under_way -= finished - again
         step += 1
+        row = row + 1 if row + 1 < players else 0
 
 
 @compiled()
-def _begin_match(rules, records, lane, match, seed, first_block, rotations):
-    record = lane * RECORD
-    block = first_block + word(match // rotations)
-    records[record + MATCH] = match
-    records[record + BLOCK] = whole(block)
-    records[record + ROTATION] = match % rotations
-    records[record + ROUND] = 0
-    records[record + LEADER] = leader_by_lot(rules, seed, block)
-    records[record + BASE] = whole(block_base(seed, block))
+def _begin_matches(rules, records, lanes, count, first, seed, first_block, rotations):
+    """Put the matches from number `first` on into the first `count` of `lanes`."""
+    for number in range(count):
+        record = lanes[number] * RECORD
+        match = first + number
+        block = first_block + word(match // rotations)
+        records[record + MATCH] = match
+        records[record + BLOCK] = whole(block)
+        records[record + ROTATION] = match % rotations
+        records[record + ROUND] = 0
+        records[record + LEADER] = leader_by_lot(rules, seed, block)
+        records[record + BASE] = whole(block_base(seed, block))
 
 
 @compiled()
-def _deal_and_queue(
-    rules, tile_sets, subsets, begins, binomials, seed, period, records, lanes, count, table, dealt, hands, due, dues
-):
-    """Deal the next round of these lanes, and queue each for the steps in which its leader's program moves."""
+def _queue(rules, tile_sets, period, records, lanes, count, dealt, hands, due, dues):
+    """Queue lanes with a new deal for the steps in which their leader's program moves."""
     players = rules[PLAYERS]
-    deal(rules, subsets, begins, binomials, seed, records, lanes, count, table, dealt)
     for number in range(count):
         lane = lanes[number]
         record = lane * RECORD
-        records[record + OPENERS] = whole(uint64(ALL))
+        openers = ALL
         if rules[OPENS_BY_DOUBLE] and records[record + ROUND] == 0:
             for seat in range(players):
                 hands[2 * seat] = uint64(dealt[seat * LANES + lane])
             leader, tile = opening_tile(rules, tile_sets, hands)
             records[record + LEADER] = leader
-            records[record + OPENERS] = whole(bit(tile))
-        place = records[record + LEADER] - records[record + ROTATION]
-        turn = (place + players if place < 0 else place) % period
-        due[turn, dues[turn]] = lane
+            openers = uint32(bit(tile))
+        records[record + OPENERS] = openers
+        turn = records[record + LEADER] - records[record + ROTATION]
+        while turn < 0:
+            turn += period
+        while turn >= period:
+            turn -= period
+        due[turn * LANES + dues[turn]] = lane
         dues[turn] += 1
 
 
