@@ -1,5 +1,6 @@
 """What the pages show, and how it is put into words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -142,6 +143,11 @@ def percent(value: float | None, digits: int = 2) -> str:
     return NOTHING if value is None else f"{100 * value:.{digits}f} %"
 
 
+def interval(bounds: Sequence[float] | None) -> str:
+    """Two shares of 1 in per cent."""
+    return f"{percent(bounds[0])} to {percent(bounds[1])}" if bounds else NOTHING
+
+
 def decimal(value: float | None, digits: int = 2) -> str:
     """A number with its sign left out where it is plus."""
     return NOTHING if value is None else f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
@@ -166,7 +172,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "whole": whole, "rate": rate, "duration": duration, "percent": percent, "decimal": decimal, "moment": moment,
+        "whole": whole, "rate": rate, "duration": duration, "percent": percent, "decimal": decimal,
+        "interval": interval, "moment": moment,
     }  # fmt: skip
     return environment
 
