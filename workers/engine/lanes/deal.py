@@ -15,21 +15,24 @@ from workers.engine.lanes.layout import (
     COUNTER_LOW,
     COUNTER_ROUND,
     FIRST_PAIR,
+    FOUND,
     LANES,
+    RANK,
     RECORD,
     ROUND,
     SECOND_PAIR,
     STRIP,
 )
-from workers.engine.scalar.bits import bit, word
-from workers.engine.scalar.layout import HAND, PLAYERS
-from workers.engine.scalar.random import scaled
+from workers.engine.lanes.subsets import BUCKET, HALVINGS, SEGMENT, SHIFT, SUBSETS
+from workers.engine.scalar.bits import word
+from workers.engine.scalar.layout import PLAYERS
 
 _MULTIPLIER_0, _MULTIPLIER_1 = (np.uint64(multiplier) for multiplier in rng.PHILOX_MULTIPLIERS)
 _WEYL_0, _WEYL_1 = (np.uint32(step) for step in rng.PHILOX_WEYL)
 _PHILOX_ROUNDS: Final = rng.PHILOX_ROUNDS
 _LOW = np.uint64(rng.MASK32)
 _ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * LANES) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
+_RANK, _FOUND = np.uint64(RANK * LANES), np.uint64(FOUND * LANES)
 _L = np.uint64(LANES)
 _L2 = np.uint64(2 * LANES)
 _L3 = np.uint64(3 * LANES)
@@ -37,8 +40,11 @@ _FIRST, _SECOND = np.uint64(FIRST_PAIR * LANES), np.uint64(SECOND_PAIR * LANES)
 
 
 @compiled()
-def deal(rules, subsets, begins, binomials, seed, records, lanes, count, table, dealt):
-    """Deal the round of their records to the first `count` of `lanes`: `dealt[seat * L + lane]` are masks of hands."""
+def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, records, lanes, count, table, dealt):
+    """Deal the round of their records to the first `count` of `lanes`: `dealt[seat * L + lane]` are masks of hands.
+
+    The tables are those of `subsets.HandTables`.
+    """
     for number in range(count):
         record = lanes[number] * RECORD
         position = uint64(number)
@@ -50,22 +56,36 @@ def deal(rules, subsets, begins, binomials, seed, records, lanes, count, table, 
     _philox(table, strips, uint32(rng.DEAL << 16), _FIRST, seed)
     if rules[PLAYERS] > 2:
         _philox(table, strips, uint32(rng.DEAL << 16 | 1), _SECOND, seed)
-    hand = rules[HAND]
     for seat in range(rules[PLAYERS]):
-        among = 28 - seat * hand
-        hands = word(binomials[among * 29 + hand])
         words = (_SECOND if seat > 1 else _FIRST) + (_L2 if seat % 2 else uint64(0))
-        begin = begins[seat]
+        total, shift = word(hand_figures[seat, SUBSETS]), uint32(hand_figures[seat, SHIFT])
+        bucket, segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT])
+        # Short loops over the list, so that the look-ups of many lanes are under way at the same time.
         for number in range(count):
-            position = words + uint64(number)
-            bits = uint64(table[position]) | (uint64(table[position + _L]) << uint64(32))
-            rank = scaled(bits, hands)
-            mask = word(subsets[begin + rank]) if begin >= 0 else _unrank(binomials, rank, hand, among)
-            lane = lanes[number]
+            position = uint64(number)
+            low, high = uint64(table[words + position]), uint64(table[words + _L + position])
+            rank = (high * total + (low * total >> uint64(32))) >> uint64(32)
+            table[_RANK + position] = uint32(rank)
+            table[_FOUND + position] = buckets[bucket + (rank >> shift)]
+        for halving in range(hand_figures[seat, HALVINGS] - 1, -1, -1):
+            stride = uint32(1) << uint32(halving)
+            for number in range(count):
+                position = uint64(number)
+                found = table[_FOUND + position]
+                further = uint32(found + stride)
+                table[_FOUND + position] = (
+                    further if starts[segment + uint64(further)] <= table[_RANK + position] else found
+                )
+        for number in range(count):
+            position = uint64(number)
+            found = segment + uint64(table[_FOUND + position])
+            lower = uint64(lowers[found]) + uint64(uint32(table[_RANK + position] - starts[found]))
+            mask = uint64(uppers[found]) | uint64(masks[lower])
+            lane = uint64(lanes[number])
             rest = uint64(ALL)
             for other in range(seat):
-                rest ^= uint64(dealt[other * LANES + lane])
-            dealt[seat * LANES + lane] = uint32(deposit(mask, rest))
+                rest ^= uint64(dealt[uint64(other * LANES) + lane])
+            dealt[uint64(seat * LANES) + lane] = uint32(deposit(mask, rest))
 
 
 @compiled()
@@ -91,16 +111,3 @@ def _philox(table, strips, address, output, seed):
             table[output + _L + position] = c1
             table[output + _L2 + position] = c2
             table[output + _L3 + position] = c3
-
-
-@compiled()
-def _unrank(binomials, rank, size, among):
-    """`deal.unrank_subset` as a mask over the positions 0 to among - 1, where the subsets are too many for a table."""
-    mask = word(0)
-    position = among
-    for left in range(size, 0, -1):
-        while binomials[position * 29 + left] > rank:
-            position -= 1
-        mask |= bit(position)
-        rank -= binomials[position * 29 + left]
-    return mask

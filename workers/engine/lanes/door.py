@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workers.engine.lanes.match import play_lanes
+from workers.engine.lanes.subsets import hand_tables
 from workers.engine.policies.program import Feature, Finish, Preference, Program
 from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
@@ -28,12 +29,12 @@ def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None
     ruleset = lineup.ruleset
     programs = [simplified(policy.program) for policy in lineup.policies]
     masks, figures = layout.set_tables(ruleset.set)
-    subsets, begins = layout.deal_tables(ruleset.players, ruleset.hand)
+    tables = hand_tables(ruleset.players, ruleset.hand)
     totals = np.zeros(TOTALS, np.int64)
     play_lanes(
-        layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(), encode_programs(programs),
-        np.int64(period(programs)), any(map(reads_lacks, programs)), np.uint64(lineup.seed), np.uint64(first_block),
-        np.int64(lineup.rotations), rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+        layout.encode_rules(ruleset), masks, figures, tables.figures, tables.buckets, tables.starts, tables.uppers,
+        tables.lowers, tables.masks, encode_programs(programs), np.int64(period(programs)),
+        any(map(reads_lacks, programs)), np.uint64(lineup.seed), np.uint64(first_block), np.int64(lineup.rotations), rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
 

@@ -101,4 +101,8 @@ FIRST_PAIR: Final = 3
 """Four output words: two 64-bit words, for the seats 0 and 1."""
 SECOND_PAIR: Final = 7
 """For the seats 2 and 3."""
-DEAL_ROWS: Final = 11
+RANK: Final = 11
+"""The number of a hand."""
+FOUND: Final = 12
+"""The segment that it was found to lie in, so far."""
+DEAL_ROWS: Final = 13

@@ -80,12 +80,12 @@ _TABLED_HAND = 7
 
 @compiled(entry=True)
 def play_lanes(
-    rules, tile_sets, figures, subsets, begins, binomials, programs, period, reads_lacks, seed, first_block, rotations,
-    scores, winners, rounds, rounds_won, totals,
+    rules, tile_sets, figures, hand_figures, buckets, starts, uppers, lowers, masks, programs, period, reads_lacks, seed,
+    first_block, rotations, scores, winners, rounds, rounds_won, totals,
 ):  # fmt: skip
     """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
 
-    `period` is the smallest rotation of `programs` that leaves them as they are; `reads_lacks` says whether any of them
+    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs` that leaves them as they are; `reads_lacks` says whether any of them
     asks what seats are known to lack.
     """
     players = rules[PLAYERS]
@@ -112,7 +112,9 @@ def play_lanes(
     step = 0
     row = 0
     while under_way:
-        deal(rules, subsets, begins, binomials, seed, records, fresh, going_on, table, dealt)
+        deal(
+            rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, records, fresh, going_on, table, dealt
+        )  # fmt: skip
         _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
         turn = row % period
         first = turn * LANES
