@@ -14,7 +14,7 @@ import typer
 from service.cli.engine import warm_engine
 from service.cli.options import AsJson, Ruleset, by_option, name_or_object
 from service.cli.output import note, print_json, table
-from service.cli.tables import policy_label
+from service.cli.tables import short_name
 from workers.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _measure(scenario: "Scenario", processes: int, seconds: float) -> dict[str, 
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
-    policies = [policy_label(policy) for policy in row["policies"]]
+    policies = [short_name(policy) for policy in row["policies"]]
     shown = policies[0] if len(set(policies)) == 1 else f"{policies[0]} against {policies[-1]}"
     figures = (row["matches_per_second"], row["rounds_per_second"], row["plies_per_second"])
-    return (row["players"], shown, policy_label(row["ruleset"]), *(f"{figure:,.0f}" for figure in figures))
+    return (row["players"], shown, short_name(row["ruleset"]), *(f"{figure:,.0f}" for figure in figures))
 
 
 def _memory() -> str:

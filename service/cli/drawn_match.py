@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 
 from service.cli.output import NARROW
-from service.cli.tables import policy_label
+from service.cli.tables import short_name
 
 INDENT: Final = "  "
 GAP: Final = " ... "
@@ -16,7 +16,7 @@ GAP: Final = " ... "
 def draw_match(document: Mapping[str, Any], only: int | None = None) -> None:
     """Print a replay document, or only one of its rounds."""
     for seat, policy in enumerate(document["policies"]):
-        typer.echo(_shortened(f"seat {seat}: {policy_label(policy)}"))
+        typer.echo(_shortened(f"seat {seat}: {short_name(policy)}"))
     for played in document["rounds"]:
         if only is None or played["round"] == only:
             typer.echo("")

@@ -20,7 +20,7 @@ def _result_rows(result: Mapping[str, Any]) -> Iterator[Sequence[object]]:
     for place, (policy, estimate) in enumerate(zip(result["policies"], result["estimates"]["policies"], strict=True)):
         first = place == 0
         yield (
-            scenario["index"] if first else "", policy_label(policy["policy"]), amount(policy["matches"]) if first else "",
+            scenario["index"] if first else "", short_name(policy["policy"]), amount(policy["matches"]) if first else "",
             amount(policy["wins"]), percent(estimate["win_share"]), _half_width(estimate["ci95"]), _elo(estimate["elo"]),
         )  # fmt: skip
 
@@ -47,13 +47,26 @@ def _note_scenario(result: Mapping[str, Any]) -> None:
     note(", ".join(parts))
 
 
-def policy_label(value: object) -> str:
-    """A policy on one line: its name, or its JSON where it is more than a name."""
-    if isinstance(value, str):
-        return value
-    import orjson
+def short_name(value: object) -> str:
+    """A policy or ruleset for a table: its name; an object's parameters in short, as `prefer double, heaviest`."""
+    match value:
+        case {"name": name, **others}:
+            parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
+        case {"preset": name, **others}:
+            parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
+        case Mapping():
+            parts = [f"{key} {_plain(other)}" for key, other in value.items()]
+        case _:
+            parts = [str(value)]
+    return "; ".join(parts)
 
-    return orjson.dumps(value).decode()
+
+def _plain(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(other)}" for key, other in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value)
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]]) -> None:

@@ -5,18 +5,18 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import orjson
 import psutil
 import pytest
 
+from tests.servers import poll
 from tests.service.cli.conftest import Command, Said
 from workers.engine.play import warm_up
 
-
 PAIR = ("simulate", "--policy", "heaviest", "--policy", "random")
+ENDLESS = (sys.executable, "-P", "-m", "service.cli", *PAIR, "--matches", "1000000000000", "--processes", "2")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,28 +35,28 @@ def result_of(said: Said) -> dict[str, Any]:
     return result  # type: ignore[no-any-return]
 
 
-def test_result_is_the_same_for_any_number_of_processes(process: Command) -> None:
+def test_result_is_the_same_for_any_number_of_processes(blockyard: Command) -> None:
     ask = (*PAIR, "--matches", "5000", "--seed", "18446744073709551615", "--json")
-    one = result_of(process(*ask, "--processes", "1"))
-    assert result_of(process(*ask, "--processes", "2")) == one
+    one = result_of(blockyard(*ask, "--processes", "1"))
+    assert result_of(blockyard(*ask, "--processes", "2")) == one
     assert one["seed"] == "18446744073709551615"
     assert one["matches"] == 5000
     assert one["policies"][0]["wins"] > one["policies"][1]["wins"]
 
 
-def test_matches_are_rounded_up_to_blocks_and_both_numbers_are_shown(process: Command) -> None:
-    result = result_of(process("simulate", "--players", "3", *PAIR[1:], "--policy", "random", "--matches", "10", "--json"))
+def test_matches_are_rounded_up_to_blocks_and_both_numbers_are_shown(blockyard: Command) -> None:
+    result = result_of(blockyard("simulate", "--players", "3", *PAIR[1:], "--policy", "random", "--matches", "10", "--json"))
     assert (result["scenario"]["matches_requested"], result["scenario"]["matches"], result["matches"]) == (10, 12, 12)
 
 
-def test_drawn_seed_is_reported_and_plays_the_same_again(process: Command) -> None:
-    first = result_of(process(*PAIR, "--matches", "50", "--json"))
+def test_drawn_seed_is_reported_and_plays_the_same_again(blockyard: Command) -> None:
+    first = result_of(blockyard(*PAIR, "--matches", "50", "--json"))
     assert 0 <= first["seed"] < 2**53
-    assert result_of(process(*PAIR, "--matches", "50", "--json", "--seed", str(first["seed"]))) == first
+    assert result_of(blockyard(*PAIR, "--matches", "50", "--json", "--seed", str(first["seed"]))) == first
 
 
-def test_policies_and_rulesets_are_taken_as_objects(process: Command) -> None:
-    said = process(
+def test_policies_and_rulesets_are_taken_as_objects(blockyard: Command) -> None:
+    said = blockyard(
         "simulate", "--policy", '{"prefer": ["double", "heaviest"]}', "--policy", "random", "--matches", "20", "--seed", "1",
         "--ruleset", '{"preset": "block", "ends": {"target": 50}}', "--seating", "fixed", "--json",
     )  # fmt: skip
@@ -66,9 +66,9 @@ def test_policies_and_rulesets_are_taken_as_objects(process: Command) -> None:
     assert result["policies"][0]["policy"] == {"prefer": ["double", "heaviest"]}
 
 
-def test_table_fits_eighty_columns_without_colour(process: Command) -> None:
+def test_table_fits_eighty_columns_without_colour(blockyard: Command) -> None:
     longest = '{"weights": {"pips": 1.25, "double": 6, "mobility": 2.5, "distinct": 0.125}, "prefer": ["double"]}'
-    said = process("simulate", "--policy", longest, "--policy", "random", "--matches", "100", "--seed", "3")
+    said = blockyard("simulate", "--policy", longest, "--policy", "random", "--matches", "100", "--seed", "3")
     assert said.code == 0
     assert max(map(len, said.out.splitlines())) <= 80
     assert "\x1b" not in said.out + said.err
@@ -76,15 +76,17 @@ def test_table_fits_eighty_columns_without_colour(process: Command) -> None:
     assert "random" in said.out
 
 
+def players_of(simulation: int) -> list[psutil.Process]:
+    """The two processes that play, once they have begun."""
+    poll(lambda: len(psutil.Process(simulation).children()) == 2, 180)
+    return psutil.Process(simulation).children()
+
+
 def test_interrupt_ends_everything_with_one_line() -> None:
-    command = [sys.executable, "-P", "-m", "service.cli", *PAIR, "--matches", "1000000000", "--processes", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as simulation:
-        deadline = time.monotonic() + 60
-        while len(players := psutil.Process(simulation.pid).children()) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    with subprocess.Popen(ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as simulation:
+        players = players_of(simulation.pid)
         simulation.send_signal(signal.SIGINT)
-        out, err = simulation.communicate(timeout=20)
+        out, err = simulation.communicate(timeout=60)
     assert simulation.returncode == 130
     assert out == ""
     assert err == "blockyard: interrupted\n"
@@ -92,19 +94,15 @@ def test_interrupt_ends_everything_with_one_line() -> None:
 
 
 def test_killed_simulation_leaves_nobody_playing() -> None:
-    command = [sys.executable, "-P", "-m", "service.cli", *PAIR, "--matches", "1000000000", "--processes", "2"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as simulation:
-        deadline = time.monotonic() + 60
-        while len(players := psutil.Process(simulation.pid).children()) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    with subprocess.Popen(ENDLESS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as simulation:
+        players = players_of(simulation.pid)
         simulation.kill()
     _, alive = psutil.wait_procs(players, timeout=5)
     assert not alive
 
 
-def test_bench_measures_every_line_up(process: Command) -> None:
-    said = process("bench", "--seconds", "0.05", "--players", "2", "--policy", "heaviest", "--policy", "random", "--json")
+def test_bench_measures_every_line_up(blockyard: Command) -> None:
+    said = blockyard("bench", "--seconds", "0.05", "--players", "2", "--policy", "heaviest", "--policy", "random", "--json")
     assert said.code == 0, said.err
     (row,) = orjson.loads(said.out)
     assert (row["players"], row["policies"], row["ruleset"]) == (2, ["heaviest", "random"], "block")

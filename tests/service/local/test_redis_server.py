@@ -3,8 +3,6 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -13,14 +11,7 @@ import pytest
 from service.local import redis_server
 from service.local.errors import NoRedis
 from service.local.ports import first_free
-
-
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not come about in time"
-        time.sleep(0.02)
+from tests.servers import poll
 
 
 def fake_program(folder: Path, name: str) -> Path:
@@ -83,7 +74,7 @@ def test_orphan_on_the_same_folder_is_ended_and_no_other(tmp_path: Path) -> None
         port = first_free(21000)
         command = redis_server.server_command(program, tmp_path / name, port)
         servers[name] = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        eventually(lambda name=name, port=port: redis_server.server_process(port) == servers[name].pid)
+        poll(lambda name=name, port=port: redis_server.server_process(port) == servers[name].pid)
     try:
         os.kill(servers["mine"].pid, 0)
         assert redis_server.stop_orphan(tmp_path / "mine") == [servers["mine"].pid]

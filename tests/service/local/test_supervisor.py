@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 
 from service.local.bond import Bond
 from service.local.supervisor import ChildBroken, ChildSpec, Supervisor
+from tests.servers import poll
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
 STUBBORN = (
@@ -25,14 +25,6 @@ PARENT = (
     "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
     "print(child.pid, flush=True)\ntime.sleep(600)",
 )  # fmt: skip
-
-
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    """Poll until the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not come about in time"
-        time.sleep(0.02)
 
 
 def runs(process_id: int) -> bool:
@@ -83,7 +75,7 @@ def test_grandchildren_of_a_child_that_dies_are_ended_before_it_starts_again(wat
     assert runs(grandchild)
     os.kill(pid_of(child), signal.SIGKILL)
     watched.supervisor.wait(lambda: child.restarts == 1, 10)
-    eventually(lambda: not runs(grandchild))
+    poll(lambda: not runs(grandchild))
 
 
 def test_restarts_come_slower_and_slower_and_a_child_that_never_works_is_broken(watched: Watched) -> None:
@@ -163,7 +155,7 @@ def test_children_of_a_killed_supervisor_end_within_five_seconds(tmp_path: Path,
             os.kill(keeper, signal.SIGKILL)
         supervisor.kill()
     try:
-        eventually(lambda: not any(runs(each) for each in family), 5.0)
+        poll(lambda: not any(runs(each) for each in family), 5.0)
     finally:
         if runs(grandchild):
             os.kill(grandchild, signal.SIGKILL)
