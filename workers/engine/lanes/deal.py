@@ -10,18 +10,15 @@ from workers.engine.compile import compiled
 from workers.engine.lanes.bits import deposit
 from workers.engine.lanes.layout import (
     ALL,
-    BLOCK,
     COUNTER_HIGH,
     COUNTER_LOW,
     COUNTER_ROUND,
     FIRST_PAIR,
     FOUND,
-    LANES,
     RANK,
-    RECORD,
-    ROUND,
     SECOND_PAIR,
     STRIP,
+    WIDTH,
 )
 from workers.engine.lanes.subsets import BUCKET, HALVINGS, SEGMENT, SHIFT, SUBSETS
 from workers.engine.scalar.bits import word
@@ -31,27 +28,20 @@ _MULTIPLIER_0, _MULTIPLIER_1 = (np.uint64(multiplier) for multiplier in rng.PHIL
 _WEYL_0, _WEYL_1 = (np.uint32(step) for step in rng.PHILOX_WEYL)
 _PHILOX_ROUNDS: Final = rng.PHILOX_ROUNDS
 _LOW = np.uint64(rng.MASK32)
-_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * LANES) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
-_RANK, _FOUND = np.uint64(RANK * LANES), np.uint64(FOUND * LANES)
-_L = np.uint64(LANES)
-_L2 = np.uint64(2 * LANES)
-_L3 = np.uint64(3 * LANES)
-_FIRST, _SECOND = np.uint64(FIRST_PAIR * LANES), np.uint64(SECOND_PAIR * LANES)
+_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
+_RANK, _FOUND = np.uint64(RANK * WIDTH), np.uint64(FOUND * WIDTH)
+_L = np.uint64(WIDTH)
+_L2 = np.uint64(2 * WIDTH)
+_L3 = np.uint64(3 * WIDTH)
+_FIRST, _SECOND = np.uint64(FIRST_PAIR * WIDTH), np.uint64(SECOND_PAIR * WIDTH)
 
 
 @compiled()
-def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, records, lanes, count, table, dealt):
-    """Deal the round of their records to the first `count` of `lanes`: `dealt[seat * L + lane]` are masks of hands.
+def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, lanes, count, table, dealt):
+    """Deal to the first `count` of `lanes`, whose counters stand in the work table: `dealt[seat * W + lane]` are the hands.
 
     The tables are those of `subsets.HandTables`.
     """
-    for number in range(count):
-        record = lanes[number] * RECORD
-        position = uint64(number)
-        block = word(records[record + BLOCK])
-        table[_ROUND + position] = uint32(records[record + ROUND])
-        table[_COUNTER_LOW + position] = uint32(block)
-        table[_COUNTER_HIGH + position] = uint32(block >> uint64(32))
     strips = (count + STRIP - 1) // STRIP
     _philox(table, strips, uint32(rng.DEAL << 16), _FIRST, seed)
     if rules[PLAYERS] > 2:
@@ -84,8 +74,8 @@ def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, reco
             lane = uint64(lanes[number])
             rest = uint64(ALL)
             for other in range(seat):
-                rest ^= uint64(dealt[uint64(other * LANES) + lane])
-            dealt[uint64(seat * LANES) + lane] = uint32(deposit(mask, rest))
+                rest ^= uint64(dealt[uint64(other * WIDTH) + lane])
+            dealt[uint64(seat * WIDTH) + lane] = uint32(deposit(mask, rest))
 
 
 @compiled()

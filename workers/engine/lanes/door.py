@@ -16,7 +16,7 @@ from workers.engine.scalar.match import TOTALS
 if TYPE_CHECKING:
     from workers.engine.play import Lineup, MatchRows
 
-_LACKS = (Feature.NEXT_LACKS_ONE, Feature.NEXT_LACKS_BOTH, Feature.OTHER_LACKS)
+_TABLE_FEATURES = (Feature.NEXT_LACKS_ONE, Feature.NEXT_LACKS_BOTH, Feature.UNSEEN, Feature.OTHER_LACKS)
 
 
 def fits_lanes(ruleset: Ruleset) -> bool:
@@ -34,7 +34,7 @@ def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None
     play_lanes(
         layout.encode_rules(ruleset), masks, figures, tables.figures, tables.buckets, tables.starts, tables.uppers,
         tables.lowers, tables.masks, encode_programs(programs), np.int64(period(programs)),
-        any(map(reads_lacks, programs)), np.uint64(lineup.seed), np.uint64(first_block), np.int64(lineup.rotations), rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+        any(map(reads_table, programs)), np.uint64(lineup.seed), np.uint64(first_block), np.int64(lineup.rotations), rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
 
@@ -57,7 +57,7 @@ def period(programs: Sequence[Program]) -> int:
     )
 
 
-def reads_lacks(program: Program) -> bool:
-    """Whether a program asks what seats are known to lack."""
+def reads_table(program: Program) -> bool:
+    """Whether a program asks for more than the own hand and the ends of the line."""
     weighed = [Feature(number) for number, weight in enumerate(program.weights or ()) if weight]
-    return any(feature in _LACKS for feature in (*weighed, *(preference.feature for preference in program.prefer)))
+    return any(feature in _TABLE_FEATURES for feature in (*weighed, *(preference.feature for preference in program.prefer)))

@@ -1,17 +1,20 @@
 """What the lanes hold and where: rows of one flat array, so that the compiler can prove that rows do not overlap.
 
-Letters in shapes: L lanes. Row r of lane i stands at `r * L + i`; L is a compile-time constant, as are all masks. A set of
+Letters in shapes: L lanes, W width of a row. Row r of lane i stands at `r * W + i`; W is a compile-time constant, as are all masks. A set of
 tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
 """
 
+import os
 from typing import Final
 
 import numpy as np
 
 from workers.engine.tiles import is_double, pips, tile_set
 
-LANES: Final = 512
+LANES: Final = int(os.environ.get("XL","512"))
 """Matches under way at once. Their rows fill a processor's first-level cache and no more."""
+WIDTH: Final = LANES + 16
+"""From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""
 STRIP: Final = 32
 """Lanes of one strip: loops that repeat until every lane is through repeat by strips. Divides `LANES`."""
 MAX_SEATS: Final = 4
@@ -93,16 +96,30 @@ OPENERS: Final = 7
 RECORD: Final = 9
 """Length of a record: odd, so that a column of all records spreads over the cache."""
 
-# Rows of the table in which deals are prepared, `[DEAL_ROWS, L]` 32-bit words.
-COUNTER_ROUND: Final = 0
-COUNTER_LOW: Final = 1
-COUNTER_HIGH: Final = 2
-FIRST_PAIR: Final = 3
+# Rows of the work table: a column for each lane of a list, in the list's order.
+ORDERED: Final = 0
+"""Four rows of hands in playing order, the leader's first."""
+AHEAD: Final = 4
+"""How many seats after the leader the winner of the round sits; `NOBODY` where hands tie."""
+AWARD: Final = 5
+"""What the winner scores."""
+HELD: Final = 6
+"""How many tiles were left in the hands, and `OUT` where one of them is empty."""
+OPENED: Final = 7
+"""The leader's hand before the opening."""
+COUNTER_ROUND: Final = 8
+COUNTER_LOW: Final = 9
+COUNTER_HIGH: Final = 10
+"""Counters of the deal: the round, and the two halves of the block's number."""
+FIRST_PAIR: Final = 11
 """Four output words: two 64-bit words, for the seats 0 and 1."""
-SECOND_PAIR: Final = 7
+SECOND_PAIR: Final = 15
 """For the seats 2 and 3."""
-RANK: Final = 11
+RANK: Final = 19
 """The number of a hand."""
-FOUND: Final = 12
+FOUND: Final = 20
 """The segment that it was found to lie in, so far."""
-DEAL_ROWS: Final = 13
+WORK_ROWS: Final = 21
+
+NOBODY: Final = 7
+OUT: Final = 64

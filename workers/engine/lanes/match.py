@@ -14,7 +14,6 @@ from workers.engine.lanes.layout import (
     ALL,
     BASE,
     BLOCK,
-    DEAL_ROWS,
     HANDS,
     LANES,
     LEADER,
@@ -29,6 +28,8 @@ from workers.engine.lanes.layout import (
     ROUND,
     ROWS,
     TOUCHED,
+    WIDTH,
+    WORK_ROWS,
 )
 from workers.engine.lanes.narrow import (
     narrow_distinct,
@@ -56,16 +57,26 @@ from workers.engine.lanes.ply import (
     play_random,
     play_top,
 )
-from workers.engine.lanes.round import begin_lines, lay_out, settle
+from workers.engine.lanes.round import (
+    begin_lines,
+    judge_2,
+    judge_3,
+    judge_4,
+    lay_out_2,
+    lay_out_3,
+    lay_out_4,
+    settle,
+    write_counters,
+)
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, whole, word
 from workers.engine.scalar.deal import leader_by_lot, opening_tile
-from workers.engine.scalar.layout import HAND, OPENS_BY_DOUBLE, PLAYERS
+from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
 from workers.engine.scalar.random import block_base
 
 _L = np.uint64(LANES)
-_MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED = (np.uint64(row * LANES) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED))
+_MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED = (np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED))
 _TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
 _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
 _NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
@@ -80,20 +91,20 @@ _TABLED_HAND = 7
 
 @compiled(entry=True)
 def play_lanes(
-    rules, tile_sets, figures, hand_figures, buckets, starts, uppers, lowers, masks, programs, period, reads_lacks, seed,
+    rules, tile_sets, figures, hand_figures, buckets, starts, uppers, lowers, masks, programs, period, reads_table, seed,
     first_block, rotations, scores, winners, rounds, rounds_won, totals,
 ):  # fmt: skip
     """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
 
-    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs` that leaves them as they are; `reads_lacks` says whether any of them
-    asks what seats are known to lack.
+    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs` that leaves them as they are; `reads_table` says whether any of them
+    asks for more than the own hand and the ends: what seats are known to lack, or what has not been seen.
     """
     players = rules[PLAYERS]
-    rows = np.zeros(ROWS * LANES, np.uint32)
-    addresses = np.zeros(MAX_SEATS * LANES, np.uint64)
+    rows = np.zeros(ROWS * WIDTH, np.uint32)
+    addresses = np.zeros(MAX_SEATS * WIDTH, np.uint64)
     records = np.zeros(LANES * RECORD, np.int64)
-    dealt = np.zeros(MAX_SEATS * LANES, np.uint32)
-    table = np.zeros(DEAL_ROWS * LANES, np.uint32)
+    dealt = np.zeros(MAX_SEATS * WIDTH, np.uint32)
+    table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
     ended = np.zeros(LANES, np.uint8)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
     fresh = np.zeros(LANES, np.int64)
@@ -105,34 +116,32 @@ def play_lanes(
     matches = rounds.shape[0]
     begun = min(matches, LANES)
     for lane in range(begun):
-        fresh[lane] = lane
-    _begin_matches(rules, records, fresh, begun, 0, seed, first_block, rotations)
+        done[lane] = lane
+    _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, fresh, 0)
     going_on = begun
     under_way = begun
     step = 0
     row = 0
     while under_way:
-        deal(
-            rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, records, fresh, going_on, table, dealt
-        )  # fmt: skip
+        deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, fresh, going_on, table, dealt)
         _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
         turn = row % period
         first = turn * LANES
         opened = dues[turn]
         dues[turn] = 0
-        lay_out(rules, rows, addresses, records, dealt, due, first, opened, step, row)
-        copy_row(rows, uint64((HANDS + row) * LANES), _MOVER)
-        _play(rules, programs, turn, reads_lacks, rows, addresses, ended, row)
-        copy_row(rows, _MOVER, uint64((HANDS + row) * LANES))
-        begin_lines(rows, ended, records, dealt, due, first, opened, row)
+        _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+        copy_row(rows, uint64((HANDS + row) * WIDTH), _MOVER)
+        _play(rules, programs, turn, reads_table, rows, addresses, ended, row)
+        copy_row(rows, _MOVER, uint64((HANDS + row) * WIDTH))
+        begin_lines(rows, ended, table, due, first, opened, row)
+        ending = _gather(ended, over)
+        _judge(rules, rows, records, table, over, ending)
         going_on, finished = settle(
-            rules, tile_sets, figures, rows, records, over, _gather(ended, over), step, row, hands, scores, winners, rounds,
-            rounds_won, totals, fresh, done,
+            rules, tile_sets, figures, records, table, over, ending, step, hands, scores, winners, rounds, rounds_won,
+            totals, fresh, done,
         )  # fmt: skip
         again = min(finished, matches - begun)
-        for number in range(again):
-            fresh[going_on + number] = done[number]
-        _begin_matches(rules, records, done, again, begun, seed, first_block, rotations)
+        _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, fresh, going_on)
         begun += again
         going_on += again
         under_way -= finished - again
@@ -141,10 +150,11 @@ def play_lanes(
 
 
 @compiled()
-def _begin_matches(rules, records, lanes, count, first, seed, first_block, rotations):
-    """Put the matches from number `first` on into the first `count` of `lanes`."""
+def _begin_matches(rules, records, table, lanes, count, first, seed, first_block, rotations, fresh, going_on):
+    """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`."""
     for number in range(count):
-        record = lanes[number] * RECORD
+        lane = lanes[number]
+        record = lane * RECORD
         match = first + number
         block = first_block + word(match // rotations)
         records[record + MATCH] = match
@@ -153,30 +163,60 @@ def _begin_matches(rules, records, lanes, count, first, seed, first_block, rotat
         records[record + ROUND] = 0
         records[record + LEADER] = leader_by_lot(rules, seed, block)
         records[record + BASE] = whole(block_base(seed, block))
+        write_counters(records, record, table, going_on + number)
+        fresh[going_on + number] = lane
 
 
 @compiled()
 def _queue(rules, tile_sets, period, records, lanes, count, dealt, hands, due, dues):
     """Queue lanes with a new deal for the steps in which their leader's program moves."""
     players = rules[PLAYERS]
+    if rules[OPENS_BY_DOUBLE]:
+        for number in range(count):
+            lane = lanes[number]
+            record = lane * RECORD
+            openers = ALL
+            if records[record + ROUND] == 0:
+                for seat in range(players):
+                    hands[2 * seat] = uint64(dealt[seat * WIDTH + lane])
+                leader, tile = opening_tile(rules, tile_sets, hands)
+                records[record + LEADER] = leader
+                openers = uint32(bit(tile))
+            records[record + OPENERS] = openers
+    if period == 1:
+        for number in range(count):
+            due[number] = lanes[number]
+        dues[0] = count
+        return
     for number in range(count):
         lane = lanes[number]
         record = lane * RECORD
-        openers = ALL
-        if rules[OPENS_BY_DOUBLE] and records[record + ROUND] == 0:
-            for seat in range(players):
-                hands[2 * seat] = uint64(dealt[seat * LANES + lane])
-            leader, tile = opening_tile(rules, tile_sets, hands)
-            records[record + LEADER] = leader
-            openers = uint32(bit(tile))
-        records[record + OPENERS] = openers
-        turn = records[record + LEADER] - records[record + ROTATION]
-        while turn < 0:
-            turn += period
-        while turn >= period:
-            turn -= period
+        place = records[record + LEADER] - records[record + ROTATION]
+        place = place + players if place < 0 else place
+        # A period that is shorter than the number of players is 1 or 2.
+        turn = place if period == players else place & (period - 1)
         due[turn * LANES + dues[turn]] = lane
         dues[turn] += 1
+
+
+@compiled()
+def _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row):
+    if rules[PLAYERS] == 2:
+        lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+    elif rules[PLAYERS] == 3:
+        lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+    else:
+        lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+
+
+@compiled()
+def _judge(rules, rows, records, table, over, ending):
+    if rules[PLAYERS] == 2:
+        judge_2(rows, records, table, over, ending, rules[NET])
+    elif rules[PLAYERS] == 3:
+        judge_3(rows, records, table, over, ending, rules[NET])
+    else:
+        judge_4(rows, records, table, over, ending, rules[NET])
 
 
 @compiled()
@@ -190,17 +230,17 @@ def _gather(ended, over):
 
 
 @compiled()
-def _play(rules, programs, place, reads_lacks, rows, addresses, ended, row):
+def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
     """One ply of every lane by the program of a place; the seat to move stands on this row of each kind."""
-    first = uint64(row * LANES)
+    first = uint64(row * WIDTH)
     kind = programs[place, _FINISH]
     plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
     if kind == _RANDOM:
         draw_words(rows, addresses, first)
     elif kind != _TOP:
         draw_long_words(rows, addresses, first)
-    if reads_lacks:
-        note_lacks(rows, uint64((TOUCHED + row) * LANES))
+    if reads_table:
+        note_lacks(rows, uint64((TOUCHED + row) * WIDTH))
     if plain and kind == _RANDOM and rules[HAND] <= _TABLED_HAND:
         play_random(rows, ended)
         return
@@ -208,7 +248,7 @@ def _play(rules, programs, place, reads_lacks, rows, addresses, ended, row):
         play_top(rows, ended)
         return
     fill_kept(rows)
-    if reads_lacks:
+    if reads_table:
         _gather_lacks(rules, rows, row)
     for number in range(programs[place, _PREFERENCES]):
         code = programs[place, _FIRST_PREFERENCE + number]
@@ -264,7 +304,7 @@ def _gather_lacks(rules, rows, row):
     """What the next seat and what all other seats together are known to lack."""
     players = rules[PLAYERS]
     after = row + 1 if row + 1 < players else 0
-    copy_row(rows, uint64((TOUCHED + after) * LANES), _NEXT_TOUCHED)
+    copy_row(rows, uint64((TOUCHED + after) * WIDTH), _NEXT_TOUCHED)
     copy_row(rows, _NEXT_TOUCHED, _OTHERS_TOUCHED)
     for distance in range(2, players):
-        merge_row(rows, uint64((TOUCHED + (row + distance) % players) * LANES), _OTHERS_TOUCHED)
+        merge_row(rows, uint64((TOUCHED + (row + distance) % players) * WIDTH), _OTHERS_TOUCHED)

@@ -35,16 +35,16 @@ from workers.engine.lanes.layout import (
     STRIP,
     SUITS,
     UNION,
+    WIDTH,
     ZERO32,
 )
-from workers.engine.lanes.ply import crossing
 from workers.engine.policies.program import Feature
 
 _MOVER, _LEFT, _RIGHT, _UNION, _STOCK, _KEPT_LEFT, _KEPT_RIGHT = (
-    np.uint64(row * LANES) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT)
+    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT)
 )
 _OPEN_LEFT, _OPEN_RIGHT, _BEST_LEFT, _BEST_RIGHT, _BEST, _NEXT, _OTHERS = (
-    np.uint64(row * LANES)
+    np.uint64(row * WIDTH)
     for row in (OPEN_LEFT, OPEN_RIGHT, BEST_LEFT, BEST_RIGHT, BEST, NEXT_TOUCHED, OTHERS_TOUCHED)
 )
 _STRIPS: Final = LANES // STRIP

@@ -22,6 +22,7 @@ from workers.engine.lanes.layout import (
     RIGHT,
     SUITS,
     UNION,
+    WIDTH,
     WORD,
     ZERO32,
 )
@@ -31,7 +32,7 @@ _TURN = np.uint64(rng.SEATS_PER_NUMBER * rng.GAMMA & rng.MASK64)
 """From a seat's decision to its next one."""
 _L = np.uint64(LANES)
 _MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT = (
-    np.uint64(row * LANES) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
+    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
 )
 _S0, _S1, _S2, _S3, _S4, _S5, _S6 = SUITS
 _C0, _C1, _C2, _C3, _C4, _C5, _C6 = CROSSINGS

@@ -1,23 +1,42 @@
-"""Where rounds begin and end: some of the lanes, about one in twelve, at every ply."""
+"""Where rounds begin and end: lists of lanes, about one lane in twelve at every ply.
+
+Functions are made for each number of players, so that their loops over seats are written out. The first part of settling is
+again a loop without branches over a table with a column for each lane of the list; scores and records are then kept lane by
+lane, and what is rare goes through the general rules of `scalar.settle`.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numba import uint8, uint32, uint64
+from numba import int64, uint8, uint32, uint64
 
 from workers.engine import rng
 from workers.engine.compile import compiled
+from workers.engine.lanes.bits import ones32
 from workers.engine.lanes.layout import (
+    AHEAD,
     ALL,
+    AWARD,
     BASE,
+    BLOCK,
+    COUNTER_HIGH,
+    COUNTER_LOW,
+    COUNTER_ROUND,
     FIRST_ROW,
     HANDS,
+    HELD,
     HIGH_SUIT,
-    LANES,
     LEADER,
     LEFT,
     LOW_SUIT,
     MATCH,
+    NOBODY,
+    OPENED,
     OPENERS,
     OPENING,
+    ORDERED,
+    OUT,
     PIP_PLANES,
     RECORD,
     RIGHT,
@@ -25,19 +44,21 @@ from workers.engine.lanes.layout import (
     ROUND,
     STARTED,
     STOCK,
+    STRIP,
     TOUCHED,
     UNION,
+    WIDTH,
     ZERO32,
 )
-from workers.engine.scalar.bits import lowest, ones, word
+from workers.engine.scalar.bits import lowest, word
 from workers.engine.scalar.layout import (
     BY_LIGHTEST_TILE,
     CLOCKWISE,
     HAND,
     LAST_ROUND,
-    NET,
     NEXT_LEADER,
     NONE,
+    OPENS_BY_DOUBLE,
     PARTNERS,
     PLAYERS,
     TARGET,
@@ -47,113 +68,170 @@ from workers.engine.scalar.random import decision_base
 from workers.engine.scalar.settle import match_winners, next_leader, pips_outside, settle_blocked, side_of
 
 _GAMMA = np.uint64(rng.GAMMA)
-_P0, _P1, _P2, _P3 = (np.uint64(plane) for plane in PIP_PLANES)
+_P0, _P1, _P2, _P3 = PIP_PLANES
+_AHEAD, _AWARD, _HELD = (np.uint64(row * WIDTH) for row in (AHEAD, AWARD, HELD))
+_NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
+_MANY = np.uint32(1000)
+
+
+def _lay_out_for(players: int) -> Callable[..., Any]:
+    @compiled()
+    def lay_out(rules, reads_table, rows, addresses, records, dealt, table, lanes, first, count, step, row):
+        """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on those after it.
+
+        Here and below the lanes are `lanes[first : first + count]`.
+        """
+        for number in range(count):
+            lane = lanes[first + number]
+            record = lane * RECORD
+            seat = records[record + LEADER]
+            base = decision_base(word(records[record + BASE]), records[record + ROUND])
+            table[OPENED * WIDTH + number] = dealt[seat * WIDTH + lane]
+            place = row
+            union = ZERO32
+            for _ in range(players):
+                hand = dealt[seat * WIDTH + lane]
+                rows[(HANDS + place) * WIDTH + lane] = hand
+                addresses[place * WIDTH + lane] = base + word(seat) * _GAMMA
+                union = uint32(union | hand)
+                seat = seat + 1 if seat + 1 < players else 0
+                place = place + 1 if place + 1 < players else 0
+            opening = uint32(OPENING | (uint32(records[record + OPENERS]) if rules[OPENS_BY_DOUBLE] else ALL))
+            rows[LEFT * WIDTH + lane] = opening
+            rows[RIGHT * WIDTH + lane] = opening
+            rows[UNION * WIDTH + lane] = uint32(union | OPENING)
+            records[record + STARTED] = step
+            records[record + FIRST_ROW] = row
+            if reads_table:
+                rows[STOCK * WIDTH + lane] = uint32(ALL ^ union)
+                for place in range(players):
+                    rows[(TOUCHED + place) * WIDTH + lane] = ZERO32
+
+    return lay_out
 
 
 @compiled()
-def lay_out(rules, rows, addresses, records, dealt, lanes, first, count, step, row):
-    """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on the rows after it.
-
-    Here and below the lanes are `lanes[first : first + count]`.
-    """
-    players = rules[PLAYERS]
-    for number in range(first, first + count):
-        lane = lanes[number]
-        record = lane * RECORD
-        seat = records[record + LEADER]
-        base = decision_base(word(records[record + BASE]), records[record + ROUND])
-        place = row
-        union = ZERO32
-        for _ in range(players):
-            hand = dealt[seat * LANES + lane]
-            rows[(HANDS + place) * LANES + lane] = hand
-            rows[(TOUCHED + place) * LANES + lane] = ZERO32
-            addresses[place * LANES + lane] = base + word(seat) * _GAMMA
-            union = uint32(union | hand)
-            seat = seat + 1 if seat + 1 < players else 0
-            place = place + 1 if place + 1 < players else 0
-        opening = uint32(uint32(records[record + OPENERS]) | OPENING)
-        rows[LEFT * LANES + lane] = opening
-        rows[RIGHT * LANES + lane] = opening
-        rows[UNION * LANES + lane] = uint32(union | OPENING)
-        rows[STOCK * LANES + lane] = uint32(ALL ^ union)
-        records[record + STARTED] = step
-        records[record + FIRST_ROW] = row
-
-
-@compiled()
-def begin_lines(rows, ended, records, dealt, lanes, first, count, row):
+def begin_lines(rows, ended, table, lanes, first, count, row):
     """After the opening ply of some lanes: the ends of the lines that the tiles began, which may already end the rounds."""
-    for number in range(first, first + count):
-        lane = lanes[number]
-        hand = rows[(HANDS + row) * LANES + lane]
-        tile = lowest(uint64(dealt[records[lane * RECORD + LEADER] * LANES + lane] ^ hand))
+    for number in range(count):
+        lane = lanes[first + number]
+        tile = lowest(uint64(table[OPENED * WIDTH + number] ^ rows[(HANDS + row) * WIDTH + lane]))
         left, right = LOW_SUIT[tile], HIGH_SUIT[tile]
-        rows[LEFT * LANES + lane] = left
-        rows[RIGHT * LANES + lane] = right
-        blocked = uint32(rows[UNION * LANES + lane] & uint32(left | right)) == ZERO32
+        rows[LEFT * WIDTH + lane] = left
+        rows[RIGHT * WIDTH + lane] = right
+        blocked = uint32(rows[UNION * WIDTH + lane] & uint32(left | right)) == ZERO32
         ended[lane] |= uint8(blocked)
 
 
 @compiled(inline=True)
 def _pips(hand):
-    return ones(hand & _P0) + 2 * ones(hand & _P1) + 4 * ones(hand & _P2) + 8 * ones(hand & _P3)
+    low = uint32(ones32(uint32(hand & _P0)) + uint32(ones32(uint32(hand & _P1)) << uint32(1)))
+    high = uint32(ones32(uint32(hand & _P2)) + uint32(ones32(uint32(hand & _P3)) << uint32(1)))
+    return uint32(low + uint32(high << uint32(2)))
+
+
+def _judge_for(players: int) -> Callable[..., Any]:
+    @compiled()
+    def judge(rows, records, table, lanes, count, net):
+        """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
+
+        Takes the hands off the lanes. `net` is whether a winner by lightness pays for the own hand.
+        """
+        for number in range(count):
+            lane = lanes[number]
+            place = records[lane * RECORD + FIRST_ROW]
+            for distance in range(players):
+                table[(ORDERED + distance) * WIDTH + number] = rows[(HANDS + place) * WIDTH + lane]
+                rows[(HANDS + place) * WIDTH + lane] = ZERO32
+                place = place + 1 if place + 1 < players else 0
+        own = uint32(2) if net else uint32(1)
+        for strip in range((count + STRIP - 1) // STRIP):
+            for number in range(STRIP):
+                column = uint64(strip * STRIP) + uint64(number)
+                low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
+                for distance in range(players):
+                    hand = table[uint64((ORDERED + distance) * WIDTH) + column]
+                    pips = _pips(hand)
+                    total = uint32(total + pips)
+                    held = uint32(held + ones32(hand))
+                    lightest = _NOBODY if pips == low else lightest
+                    lightest = uint32(distance) if pips < low else lightest
+                    low = pips if pips < low else low
+                    empty = uint32(distance) if hand == ZERO32 else empty
+                    out = _OUT if hand == ZERO32 else out
+                won = uint32(total - uint32(low * own)) if lightest != _NOBODY else ZERO32
+                table[_AHEAD + column] = empty if out else lightest
+                table[_AWARD + column] = total if out else won
+                table[_HELD + column] = uint32(held + out)
+
+    return judge
+
+
+lay_out_2, lay_out_3, lay_out_4 = map(_lay_out_for, (2, 3, 4))
+judge_2, judge_3, judge_4 = map(_judge_for, (2, 3, 4))
+
+
+@compiled()
+def _by_general_rules(rules, tile_sets, figures, table, number, leader, hands):
+    """Who wins a round, what, and who leads next, by the rules of `scalar.settle`: (winner, award, leader)."""
+    players = rules[PLAYERS]
+    seat = leader
+    mover = leader
+    for distance in range(players):
+        hand = uint64(table[(ORDERED + distance) * WIDTH + number])
+        hands[2 * seat] = hand
+        if not hand:
+            mover = seat
+        seat = seat + 1 if seat + 1 < players else 0
+    if hands[2 * mover]:
+        winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
+    else:
+        winner, award = mover, pips_outside(rules, tile_sets, hands, side_of(rules, mover))
+    return winner, award, next_leader(rules, tile_sets, hands, leader, winner)
 
 
 @compiled()
 def settle(
-    rules, tile_sets, figures, rows, records, lanes, count, step, row, hands, scores, winners, rounds, rounds_won, totals,
+    rules, tile_sets, figures, records, table, lanes, count, step, hands, scores, winners, rounds, rounds_won, totals,
     fresh, done,
 ):  # fmt: skip
-    """End the round of some lanes, `row` having moved last: tallies, scores, next leaders.
+    """Keep the tallies, scores and next leaders of judged rounds.
 
-    Lanes whose match goes on are written into `fresh`, those whose match is over into `done`; returns how many of each.
-    `hands` is room for the hands by seat as word pairs, which the general rules of `scalar.settle` read.
+    Lanes whose match goes on are written into `fresh`, with the counters of their next deals in the work table, those whose
+    match is over into `done`; returns how many of each. `hands` is room for the hands by seat as word pairs.
     """
     players = rules[PLAYERS]
     partners = rules[PARTNERS]
+    dealt = players * rules[HAND]
+    plain = rules[NEXT_LEADER] == CLOCKWISE and not partners and not rules[BY_LIGHTEST_TILE]
+    target = rules[TARGET] if rules[TARGET] else 1 << 60
+    last_round = rules[LAST_ROUND]
     going_on = finished = 0
-    all_plies = all_passes = all_blocked = all_tied = all_led = 0
+    all_plies = all_placed = all_blocked = all_tied = all_led = 0
     for number in range(count):
         lane = lanes[number]
         record = lane * RECORD
         leader = records[record + LEADER]
         match = records[record + MATCH]
-        place = records[record + FIRST_ROW]
-        seat = leader
-        mover, low, total, tied = leader, 1000, 0, False
-        lightest, left = leader, 0
-        for _ in range(players):
-            hand = uint64(rows[(HANDS + place) * LANES + lane])
-            rows[(HANDS + place) * LANES + lane] = ZERO32
-            hands[2 * seat] = hand
-            pips = _pips(hand)
-            left += ones(hand)
-            total += pips
-            tied = (pips == low) | (tied & (pips > low))
-            lightest = seat if pips < low else lightest
-            low = min(low, pips)
-            mover = seat if place == row else mover
-            seat = seat + 1 if seat + 1 < players else 0
-            place = place + 1 if place + 1 < players else 0
-        plies = step - records[record + STARTED] + 1
-        if hands[2 * mover] == uint64(0):
-            winner = mover
-            award = pips_outside(rules, tile_sets, hands, side_of(rules, mover)) if partners else total
+        ahead = int64(table[AHEAD * WIDTH + number])
+        held = int64(table[HELD * WIDTH + number])
+        award = int64(table[AWARD * WIDTH + number])
+        blocked = held < OUT
+        leads = leader + 1 if leader + 1 < players else 0
+        if plain:
+            winner = leader + ahead
+            winner = winner - players if winner >= players else winner
+            winner = NONE if ahead == NOBODY else winner
         else:
-            plies += players
-            all_blocked += 1
-            if partners or (tied and rules[BY_LIGHTEST_TILE]):
-                winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
-            else:
-                winner = NONE if tied else lightest
-                award = total - low - (low if rules[NET] else 0)
-            all_tied += winner < 0
-        all_plies += plies
-        all_passes += plies - (players * rules[HAND] - left)
+            winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, number, leader, hands)
+        all_blocked += blocked
+        all_tied += winner < 0
+        all_plies += step - records[record + STARTED] + 1 + (players if blocked else 0)
+        all_placed += dealt - (held & (OUT - 1))
         rounds_played = records[record + ROUND] + 1
         records[record + ROUND] = rounds_played
-        over = rounds_played >= rules[LAST_ROUND]
+        records[record + LEADER] = leads
+        over = rounds_played >= last_round
         if winner >= 0:
             rounds_won[records[record + ROTATION], winner] += 1
             all_led += winner == leader
@@ -161,22 +239,27 @@ def settle(
                 scores[match, (winner + 2) % players] += award
             score = scores[match, winner] + award
             scores[match, winner] = score
-            over |= (rules[TARGET] > 0) & (score >= rules[TARGET])
+            over |= score >= target
         if over:
             rounds[match] = rounds_played
             _, winners[match] = match_winners(rules, scores[match], rounds_played)
             done[finished] = lane
             finished += 1
-            continue
-        if rules[NEXT_LEADER] == CLOCKWISE:
-            records[record + LEADER] = leader + 1 if leader + 1 < players else 0
         else:
-            records[record + LEADER] = next_leader(rules, tile_sets, hands, leader, winner)
-        fresh[going_on] = lane
-        going_on += 1
+            fresh[going_on] = lane
+            write_counters(records, record, table, going_on)
+            going_on += 1
     totals[PLIES] += all_plies
-    totals[PASSES] += all_passes
+    totals[PASSES] += all_plies - all_placed
     totals[BLOCKED_ROUNDS] += all_blocked
     totals[TIED_BLOCKED_ROUNDS] += all_tied
     totals[LEADER_ROUNDS_WON] += all_led
     return going_on, finished
+
+
+@compiled(inline=True)
+def write_counters(records, record, table, column):
+    block = word(records[record + BLOCK])
+    table[COUNTER_ROUND * WIDTH + column] = uint32(records[record + ROUND])
+    table[COUNTER_LOW * WIDTH + column] = uint32(block)
+    table[COUNTER_HIGH * WIDTH + column] = uint32(block >> uint64(32))
