@@ -8,6 +8,7 @@ Python's versions and of the processor: code from other sources is never found, 
 temporary folder serves, and one line of log says so.
 """
 
+import atexit
 import hashlib
 import logging
 import os
@@ -58,6 +59,7 @@ def cache_folder() -> Path:
         _prove_writable(wanted)
     except OSError as error:
         fallback = Path(tempfile.mkdtemp(prefix="blockyard-cache-"))
+        atexit.register(shutil.rmtree, fallback, ignore_errors=True)
         _log.warning("cannot keep compiled kernels in %s (%s); compiling into %s instead", wanted, error.strerror, fallback)
         return fallback
     return wanted

@@ -1,0 +1,105 @@
+"""The cache of machine code: where it lies, and that nothing about it can stop anyone from playing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workers.engine import compile as compiling
+
+KERNEL = """
+import logging
+logging.basicConfig(format="%(message)s")
+from workers.engine import compile as compiling
+from workers.engine.compile import cache_folder, compiled, is_cold, warm
+
+compiling._identity = lambda: "these-sources"
+
+@compiled(entry=True)
+def twice(number):
+    return number + number
+
+before = is_cold()
+warm(lambda: twice(21))
+print(before, is_cold(), sum(twice.stats.cache_hits.values()), twice(21))
+print(cache_folder())
+"""
+
+
+def run(folder: Path, script: Path) -> subprocess.CompletedProcess[str]:
+    """A fresh process with this cache folder."""
+    environment = {**os.environ, compiling.CACHE_VARIABLE: str(folder)}
+    return subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    """A script with a small kernel, which tells what the cache did."""
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    return script
+
+
+def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path, kernel: Path) -> None:
+    cache = tmp_path / "cache"
+    first = run(cache, kernel)
+    assert (first.stdout.splitlines()[0], first.stderr) == ("True False 0 42", "")
+    assert Path(first.stdout.splitlines()[1]).parent == cache
+    second = run(cache, kernel)
+    assert (second.stdout.splitlines()[0], second.stderr) == ("False False 1 42", "")
+
+
+def test_a_damaged_cache_costs_one_line_and_a_compile(tmp_path: Path, kernel: Path) -> None:
+    cache = tmp_path / "cache"
+    run(cache, kernel)
+    damaged = list(cache.rglob("*.nbi"))
+    assert damaged
+    for index in damaged:
+        index.write_bytes(b"damaged")
+    again = run(cache, kernel)
+    assert again.stdout.splitlines()[0] == "False False 0 42"
+    assert len(again.stderr.splitlines()) == 1
+    assert "compiling anew" in again.stderr
+    assert (run(cache, kernel).stdout.splitlines()[0], "") == ("False False 1 42", "")
+
+
+def test_a_folder_that_cannot_be_written_costs_one_line(tmp_path: Path, kernel: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    done = run(blocked, kernel)
+    assert done.stdout.splitlines()[0] == "True False 0 42"
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot keep compiled kernels" in done.stderr
+    assert not Path(done.stdout.splitlines()[1]).exists()
+
+
+def test_the_folder_is_named_by_sources_and_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path))
+    compiling.cache_folder.cache_clear()
+    try:
+        here = compiling.cache_folder()
+        monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+        compiling.cache_folder.cache_clear()
+        assert compiling.cache_folder() != here
+        assert compiling.cache_folder().name.startswith("generic-")
+        assert compiling.is_cold()
+    finally:
+        compiling.cache_folder.cache_clear()
+
+
+def test_what_is_wrong_with_a_kernel_itself_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path)
+    calls = []
+
+    def broken() -> None:
+        calls.append(1)
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        compiling.warm(broken)
+    assert len(calls) == 2
+    assert compiling.is_cold()
