@@ -57,7 +57,7 @@ def up(
 
 def _print_addresses(places: "Addresses", workers: int) -> None:
     typer.echo(f"""
-Blockyard is up, with {workers} {"process" if workers == 1 else "processes"} that play.
+Blockyard is up, with {workers} {"process that plays" if workers == 1 else "processes that play"}.
   dashboard  {places.api}/
   API        {places.api}/v1   (documentation: {places.api}/docs)
   Redis      {places.redis}

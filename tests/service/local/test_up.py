@@ -100,7 +100,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 def test_addresses_are_told_once_everything_is_ready(up: Up) -> None:
     assert up.is_ready()
     said = up.log.read_text()
-    for text in ("Blockyard is up, with 1 process that play", f"dashboard  {up.url}/", str(up.folder), "Ctrl-C stops it."):
+    for text in ("Blockyard is up, with 1 process that plays.", f"dashboard  {up.url}/", str(up.folder), "Ctrl-C stops it."):
         assert text in said
     assert set(up.children()) == {"redis", "api", "worker", "scheduler", "service.local.keeper"}
     flags = " ".join(up.children()["redis"].cmdline())
