@@ -20,6 +20,7 @@ from workers.jobs.keys import queue_name
 from workers.jobs.ledger import NAME, Ledger
 from workers.jobs.queue import make_app, open_ledger
 from workers.jobs.upkeep import Upkeep
+from workers.logs import log_in_lines
 from workers.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -58,8 +59,7 @@ def run_worker(processes: int, name: str | None = None) -> None:
         raise InvalidInput.at("name", "must be letters, digits, and any of _ . @ - after the first")
     if processes < 1:
         raise InvalidInput.at("processes", f"must be at least 1, not {processes}")
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
-    log.setLevel(logging.INFO)
+    log_in_lines()
     # Its reason is pickled messages from strangers; these workers take JSON alone.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     ledger = open_ledger(settings)

@@ -111,7 +111,7 @@ class Lease:
 class Claim:
     """The answer to a claim. `generation` is what the permit is from now on."""
 
-    outcome: Literal["work", "idle", "drain", "stale"]
+    outcome: Literal["work", "later", "idle", "drain", "stale"]
     generation: str = ""
     lease: Lease | None = None
 

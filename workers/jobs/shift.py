@@ -22,6 +22,8 @@ RENEWALS: Final = 3
 """Renewals in the time of a lease."""
 DRAIN_PAUSE: Final = 0.2
 """Seconds before a draining worker passes a permit on, lest it go round at once."""
+LATER_PAUSE: Final = 0.1
+"""Seconds before the next claim where the work that is left is not yet to be had."""
 RECORD_PAUSE: Final = 0.25
 
 
@@ -94,13 +96,16 @@ class Shift:
         while True:
             claim = ledger.claim(slot, generation, self._worker, is_message=is_message)
             is_message = False
-            if claim.outcome == "drain":
-                time.sleep(DRAIN_PAUSE)
-                return claim.generation
-            if claim.lease is None:
+            if claim.outcome in ("idle", "stale"):
                 return None
             generation = claim.generation
-            self._turn(claim.lease, slot, generation)
+            if claim.outcome == "drain":
+                time.sleep(DRAIN_PAUSE)
+                return generation
+            if claim.lease is None:
+                time.sleep(LATER_PAUSE)
+            else:
+                self._turn(claim.lease, slot, generation)
             if monotonic() >= end or self._is_stopping():
                 return generation
 
@@ -112,8 +117,9 @@ class Shift:
         except (LedgerUnavailable, NotFound) as error:
             log.info("a chunk was left: %s", error)
         except Exception as error:
-            log.warning("job %s: blocks %d to %d raised", lease.job_id, lease.first, lease.last - 1, exc_info=True)
             reason = f"{type(error).__name__}: {error}"
+            log.warning("job %s: blocks %d to %d raised %s", lease.job_id, lease.first, lease.last - 1, reason)
+            log.debug("where it was raised", exc_info=True)
         finally:
             busy = self._renewer.end(turn)
         if reason:

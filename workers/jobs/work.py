@@ -30,8 +30,9 @@ class WorkDesk(Desk):
         """The next chunk for a permit.
 
         `is_message` says that the permit has just been received: it then gets a new generation, so that the same message
-        delivered twice works once. Outcomes: `work` with a lease; `idle` (the permit is parked, there is nothing to do);
-        `drain` (the worker shall take no more); `stale` (another message has this slot).
+        delivered twice works once. Outcomes: `work` with a lease; `later` (what is left waits for another worker or a
+        slower chunk: ask again soon); `idle` (the permit is parked, there is nothing to do); `drain` (the worker shall take
+        no more); `stale` (another message has this slot).
         """
         settings = self.settings
         answer = self.store.run(
@@ -44,10 +45,7 @@ class WorkDesk(Desk):
         if texts[0] == "work":
             _, generation, job_id, run, kind, first, last, token = texts
             return Claim("work", generation, Lease(job_id, run, kind == "a", int(first), int(last), token))
-        outcome: dict[str, Claim] = {
-            "idle": Claim("idle", texts[-1]), "drain": Claim("drain", texts[-1]), "stale": Claim("stale"),
-        }  # fmt: skip
-        return outcome[texts[0]]
+        return Claim(texts[0], texts[-1])
 
     def renew(
         self, lease: Lease, slot: str, generation: str, worker: str, busy_seconds: float, version: str = ENGINE_VERSION

@@ -76,8 +76,8 @@ local function advance(id, job)
     return whole(cursor), whole(position), expected
 end
 
--- The next piece of work of a job: kind, first block, end, seconds expected; 'later' where an audit waits for another
--- worker; nothing where all is handed out.
+-- The next piece of work of a job: kind, first block, end, seconds expected; 'later' where there will be some without
+-- anybody's doing; nothing where all is handed out.
 local function next_work(id)
     local job = {}
     job.state, job.cursor, job.cursor_scenario, job.blocks, job.watermark, job.look_ahead = unpack(redis.call('HMGET',
@@ -163,6 +163,9 @@ while true do
     else
         passed_owners = passed_owners + 1
     end
+end
+if passed_owners > 0 then
+    return { 'later', generation }
 end
 redis.call('SADD', key('permits', version, 'parked'), slot)
 redis.call('ZREM', key('permits', version, 'deadlines'), slot)

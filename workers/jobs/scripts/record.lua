@@ -6,7 +6,9 @@ local id, run, kind, first, last, digest, entry = unpack(ARGV, 1, 7)
 local seconds, worker, process, matches = number(ARGV[8]), ARGV[9], ARGV[10], ARGV[11]
 local audit_every, busy = number(ARGV[12]), ARGV[13]
 
-redis.call('HINCRBY', key('worker', worker, 'recorded'), 'busy', busy)
+local recorded = key('worker', worker, 'recorded')
+redis.call('HINCRBY', recorded, 'busy', busy)
+redis.call('EXPIRE', recorded, 86400)
 local name = lease_name(id, run, kind, first, last)
 local job = redis.call('HMGET', job_key(id), 'state', 'run', 'watermark', 'scenario_count')
 if job[2] ~= run or not is_live(job[1]) then
@@ -24,8 +26,8 @@ if kind == 'a' then
     redis.call('LREM', job_key(id, 'audit_line'), 0, range)
     redis.call('HDEL', job_key(id, 'audits'), range)
     redis.call('SADD', key('unfolded'), id)
-    local recorded, recorder = string.match(wanted, '^(%S+) (%S+)')
-    if recorded == digest then
+    local known, recorder = string.match(wanted, '^(%S+) (%S+)')
+    if known == digest then
         count('audits|agreed')
         return 'agreed'
     end
@@ -72,10 +74,8 @@ else
     redis.call('LREM', job_key(id, 'retry'), 0, range)
 end
 
-local recorded = key('worker', worker, 'recorded')
 redis.call('HINCRBY', recorded, process .. ' chunks', 1)
 redis.call('HINCRBY', recorded, process .. ' matches', matches)
-redis.call('EXPIRE', recorded, 86400)
 
 for i = 14, #ARGV, 3 do
     local field, blocks, spent = ARGV[i], number(ARGV[i + 1]), math.max(number(ARGV[i + 2]), 0.000001)

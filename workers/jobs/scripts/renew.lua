@@ -5,6 +5,7 @@ local version, slot, generation, id, run, kind, first, last, token = unpack(ARGV
 local lease, patience, worker = number(ARGV[10]), number(ARGV[11]), ARGV[12]
 
 redis.call('HINCRBY', key('worker', worker, 'recorded'), 'busy', ARGV[13])
+redis.call('EXPIRE', key('worker', worker, 'recorded'), 86400)
 if redis.call('HGET', key('permits', version), slot) == generation then
     redis.call('ZADD', key('permits', version, 'deadlines'), whole(now + patience), slot)
 end
