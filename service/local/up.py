@@ -64,7 +64,7 @@ def up(plan: Plan, *, say: Callable[[str], None], announce: Callable[[Addresses]
     cannot be run; whatever was started by then has been stopped.
     """
     with StopSignals() as stop, hold_folder(plan.data) as folder, ExitStack() as resources:
-        server = resources.enter_context(closing(_api_socket(plan.port, say)))
+        server = resources.enter_context(closing(_api_socket(plan.port)))
         bond = Bond()
         resources.callback(bond.close)
         supervisor = Supervisor(bond, folder.logs, say)
@@ -106,17 +106,14 @@ class StopSignals:
         self.hurry = now - self._first > SAME_REQUEST_SECONDS
 
 
-def _api_socket(port: int | None, say: Callable[[str], None]) -> socket.socket:
+def _api_socket(port: int | None) -> socket.socket:
     """The socket that the API will answer on. It is held here, so that the port stays ours while the API restarts."""
     if port is not None:
         server = listen(port)
         if server is None:
             raise LocalError(f"--port {port}: the port is taken; choose another, or leave --port out to step over it")
         return server
-    server = listen_from(API_PORT)
-    if server.getsockname()[1] != API_PORT:
-        say(f"port {API_PORT} is taken; using {server.getsockname()[1]}")
-    return server
+    return listen_from(API_PORT)
 
 
 def _start(
@@ -130,6 +127,8 @@ def _start(
     """Start everything and wait until it is ready; None where it was told to stop before."""
     url = _start_redis(folder, supervisor, stop, say)
     port = server.getsockname()[1]
+    if plan.port is None and port != API_PORT:
+        say(f"port {API_PORT} is taken; using {port}")
     environment = {**os.environ, URL_VARIABLE: url}
     blockyard = (*PYTHON_MODULE, "service.cli")
     api = ("api", "--host", LOOPBACK, "--port", str(port), "--descriptor", str(server.fileno()))
