@@ -69,10 +69,12 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
     Memory grows with the rows (about 30 bytes a match): callers keep a call to some 200,000 matches.
     """
     # The kernels are imported on first use: a command that plays nothing need not wait for the compiler to load.
+    from workers.engine.lanes.door import fits_lanes, play_in_lanes
     from workers.engine.scalar.door import play_scalar
 
     rows = MatchRows.empty(blocks * lineup.rotations, lineup.ruleset.players, lineup.rotations)
-    play_scalar(lineup, first_block, rows)
+    play = play_in_lanes if fits_lanes(lineup.ruleset) else play_scalar
+    play(lineup, first_block, rows)
     return rows
 
 
@@ -81,9 +83,14 @@ def warm_up() -> None:
 
     Call it once before forking workers and before telling anyone that the process is ready.
     """
-    ruleset = resolve_ruleset("block", 2)
-    lineup = Lineup(ruleset, (resolve_policy("random", 2),) * 2, 1, 0)
-    warm(lambda: play_blocks(lineup, 0, 1))
+    policies = (resolve_policy("random", 2),) * 2
+    lineups = [Lineup(resolve_ruleset(preset, 2), policies, 1, 0) for preset in ("block", "draw")]
+
+    def load() -> None:
+        for lineup in lineups:
+            play_blocks(lineup, 0, 1)
+
+    warm(load)
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:

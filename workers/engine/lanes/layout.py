@@ -1,17 +1,16 @@
 """What the lanes hold and where: rows of one flat array, so that the compiler can prove that rows do not overlap.
 
-Letters in shapes: L lanes, W width of a row. Row r of lane i stands at `r * W + i`; W is a compile-time constant, as are all masks. A set of
-tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
+Letters in shapes: L lanes, W width of a row. Row r of lane i stands at `r * W + i`; W is a compile-time constant, as are all
+masks. A set of tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
 """
 
-import os
 from typing import Final
 
 import numpy as np
 
 from workers.engine.tiles import is_double, pips, tile_set
 
-LANES: Final = int(os.environ.get("XL","512"))
+LANES: Final = 512
 """Matches under way at once. Their rows fill a processor's first-level cache and no more."""
 WIDTH: Final = LANES + 16
 """From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""

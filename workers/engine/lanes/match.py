@@ -96,8 +96,9 @@ def play_lanes(
 ):  # fmt: skip
     """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
 
-    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs` that leaves them as they are; `reads_table` says whether any of them
-    asks for more than the own hand and the ends: what seats are known to lack, or what has not been seen.
+    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs`
+    that leaves them as they are; `reads_table` says whether any of them asks for more than the own hand and the ends: what
+    seats are known to lack, or what has not been seen.
     """
     players = rules[PLAYERS]
     rows = np.zeros(ROWS * WIDTH, np.uint32)

@@ -20,7 +20,7 @@ from workers.engine.tiles import set_size
 
 LOWER: Final = 14
 """Places in the lower part."""
-BUCKETS: Final = 4096
+BUCKETS: Final = 16384
 """Buckets, about, in which numbers are first looked up."""
 
 # Columns of a seat's figures.
@@ -46,7 +46,7 @@ class HandTables:
     buckets: npt.NDArray[np.uint16]
     """By bucket: the segment of its first number."""
     starts: npt.NDArray[np.uint32]
-    """By segment: its first number. After the last segment of a seat stand as many numbers beyond all as a search may ask for."""
+    """By segment: its first number. After a seat's last segment stand as many numbers beyond all as a search may ask for."""
     uppers: npt.NDArray[np.uint32]
     """By segment: its places from 14 on, as a mask."""
     lowers: npt.NDArray[np.uint16]

@@ -1,0 +1,161 @@
+"""The lane kernel against the literal rules and the scalar kernel, on every processor family that it is compiled for."""
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workers.engine import strategies
+from tests.workers.engine.engines import ROW_FIELDS, difference, lineup
+from workers.engine.deal import unrank_subset
+from workers.engine.lanes.door import fits_lanes, period, play_in_lanes, simplified
+from workers.engine.lanes.layout import LANES
+from workers.engine.lanes.subsets import hand_tables
+from workers.engine.play import Lineup, MatchRows, play_literally
+from workers.engine.policies.program import Feature, Finish, Preference, Program
+from workers.engine.policies.resolve import NAMED
+from workers.engine.rules import resolve_ruleset
+from workers.engine.scalar.door import play_scalar
+
+NAMES = [policy.name for policy in NAMED]
+WRITTEN: list[Any] = [
+    {"prefer": ["double", "equal_ends", "fewest_pips", "random"]},
+    {"prefer": ["next_lacks_both", "fewest_next_lacks_one", "other_lacks", "random_tile"]},
+    {"prefer": ["fewest_unseen", "no_follow_up", "fewest_distinct"]},
+    {"prefer": ["fewest_mobility"], "weights": {"pips": -1, "other_lacks": 3.5, "no_follow_up": -0.125}},
+]
+
+
+def in_lanes(playing: Lineup, first_block: int, blocks: int) -> MatchRows:
+    rows = MatchRows.empty(blocks * playing.rotations, playing.ruleset.players, playing.rotations)
+    play_in_lanes(playing, first_block, rows)
+    return rows
+
+
+def one_by_one(playing: Lineup, first_block: int, blocks: int) -> MatchRows:
+    rows = MatchRows.empty(blocks * playing.rotations, playing.ruleset.players, playing.rotations)
+    play_scalar(playing, first_block, rows)
+    return rows
+
+
+@st.composite
+def rulesets_of_lanes(draw: Any) -> tuple[dict[str, Any], int]:
+    """Every ruleset of double-six without drawing, for every number of players."""
+    players = draw(st.integers(2, 4))
+    ruleset, _ = draw(strategies.rulesets())
+    ruleset |= {"set": 6, "draw": None, "hand": draw(st.integers(1, 28 // players)), "partners": False}
+    if players == 4:
+        ruleset["partners"] = draw(st.booleans())
+    return ruleset, players
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(), table=rulesets_of_lanes(), seed=strategies.seeds,
+    block=st.one_of(st.integers(0, 1000), st.integers(2**32 - 3, 2**32 + 3), strategies.blocks),
+)  # fmt: skip
+def test_lanes_play_as_the_literal_rules_do(
+    data: st.DataObject, table: tuple[dict[str, Any], int], seed: int, block: int
+) -> None:
+    ruleset, players = table
+    field = data.draw(st.lists(strategies.policies, min_size=players, max_size=players))
+    playing = lineup(field, ruleset=ruleset, seed=seed, rotations=data.draw(st.integers(1, players)))
+    assert difference(play_literally(playing, block, 2), in_lanes(playing, block, 2)) == []
+
+
+@pytest.mark.parametrize("policy", [*NAMES, *WRITTEN], ids=str)
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_lanes_that_take_many_matches_play_as_one_after_the_other(policy: Any, players: int) -> None:
+    blocks = 3 * LANES // players
+    for field in ([policy, *["random"] * (players - 1)], [policy] * players):
+        for ruleset in ("block", "traditional"):
+            playing = lineup(field, ruleset=ruleset, seed=17)
+            assert difference(one_by_one(playing, 5, blocks), in_lanes(playing, 5, blocks)) == []
+
+
+@pytest.mark.parametrize("partner_count", ["lowest_hand", "side_total"])
+@pytest.mark.parametrize("next_leader", ["clockwise", "loser", "winner"])
+def test_partners_and_alternating_policies(partner_count: str, next_leader: str) -> None:
+    ruleset = {"preset": "traditional", "partners": True, "partner_count": partner_count, "next_leader": next_leader}
+    playing = lineup(["linear", "random_tile", "linear", "random_tile"], ruleset=ruleset, seed=3, rotations=2)
+    assert difference(one_by_one(playing, 2**40, 600), in_lanes(playing, 2**40, 600)) == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=strategies.seeds)
+def test_hands_by_number_are_those_of_the_literal_deal(seed: int) -> None:
+    chosen = random.Random(seed)
+    players = chosen.randint(2, 4)
+    hand = chosen.randint(1, 28 // players)
+    tables = hand_tables(players, hand)
+    for seat, (total, shift, bucket, segment, halvings) in enumerate(tables.figures.tolist()):
+        among = 28 - seat * hand
+        assert total == comb(among, hand)
+        for rank in (0, total - 1, chosen.randrange(total)):
+            found = segment + int(tables.buckets[bucket + (rank >> shift)])
+            for halving in range(halvings - 1, -1, -1):
+                found += (int(tables.starts[found + (1 << halving)]) <= rank) << halving
+            lower = tables.masks[int(tables.lowers[found]) + rank - int(tables.starts[found])]
+            assert int(tables.uppers[found]) | int(lower) == sum(
+                1 << tile for tile in unrank_subset(rank, hand, list(range(among)))
+            )
+
+
+def test_what_lanes_play() -> None:
+    assert fits_lanes(resolve_ruleset("block", 4))
+    assert fits_lanes(resolve_ruleset({"preset": "traditional", "hand": 14}, 2))
+    assert not fits_lanes(resolve_ruleset("draw", 2))
+    assert not fits_lanes(resolve_ruleset({"preset": "block", "set": 9}, 4))
+
+
+def test_programs_are_simplified_only_where_the_finish_repeats_them() -> None:
+    heaviest, double = Preference(Feature.PIPS), Preference(Feature.DOUBLE)
+    assert simplified(Program((double, heaviest))) == Program((double,))
+    assert simplified(Program((heaviest, double))) == Program((heaviest, double))
+    assert simplified(Program((heaviest,), finish=Finish.RANDOM)) == Program((heaviest,), finish=Finish.RANDOM)
+    assert simplified(Program((heaviest,), (0,) * len(Feature))) == Program((heaviest,), (0,) * len(Feature))
+
+
+def test_the_period_of_a_lineup() -> None:
+    top, other = Program(), Program(finish=Finish.RANDOM)
+    fields = [top] * 4, [top, other] * 2, [top, top, other, other], [top, top, other]
+    assert [period(field) for field in fields] == [1, 2, 4, 3]
+
+
+DIGEST = """
+from tests.workers.engine.test_lanes import digest
+from workers.engine.lanes.bits import can_deposit
+print(can_deposit(), digest())
+"""
+
+
+def digest() -> str:
+    """What all kinds of programs made of some matches."""
+    seen = hashlib.sha256()
+    for players in (2, 3, 4):
+        for place, policy in enumerate([*NAMES, *WRITTEN]):
+            rows = in_lanes(lineup([policy, *["random"] * (players - 1)], seed=place), 2**33, 40)
+            seen.update(repr([getattr(rows, name) for name in ROW_FIELDS[4:]]).encode())
+            for name in ROW_FIELDS[:4]:
+                seen.update(getattr(rows, name).tobytes())
+    return seen.hexdigest()
+
+
+@pytest.mark.parametrize(("processor", "deposits"), [("haswell", True), ("generic", False)])
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="names of x86 processors")
+def test_other_processors_give_the_same_integers(processor: str, deposits: bool, tmp_path: Path) -> None:
+    features = {} if deposits else {"NUMBA_CPU_FEATURES": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", DIGEST], capture_output=True, text=True, timeout=280,
+        env={**os.environ, "NUMBA_CPU_NAME": processor, "BLOCKYARD_CACHE_DIR": str(tmp_path), **features},
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert run.stdout.split() == [str(deposits), digest()], run.stderr
