@@ -117,3 +117,15 @@ def drop_six(bits, number, first):
     bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(3)) else bits
     bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(4)) else bits
     return uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(5)) else bits
+
+
+@compiled(inline=True)
+def where(bits, mask, value):
+    """A value where a word has any bit of a mask, else 0. (Compared as 32 bits: numba alone would compare 64.)"""
+    return value if uint32(bits & mask) != ZERO32 else ZERO32
+
+
+@compiled(inline=True)
+def unless(bits, mask, value):
+    """A value where a word has no bit of a mask, else 0."""
+    return value if uint32(bits & mask) == ZERO32 else ZERO32

@@ -11,7 +11,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import lowest32, ones32, signed
+from workers.engine.lanes.bits import lowest32, ones32, signed, unless, where
 from workers.engine.lanes.layout import (
     ALL,
     BEST,
@@ -27,7 +27,6 @@ from workers.engine.lanes.layout import (
     ONE32,
     OPEN_LEFT,
     OPEN_RIGHT,
-    OPENING,
     OTHERS_TOUCHED,
     PIP_PLANES,
     RIGHT,
@@ -116,13 +115,13 @@ def narrow_equal_ends(rows, fewest):
 @compiled(inline=True)
 def _inside(touched):
     """The tiles both of whose values are lacked: none of the values that are not lacked shows on them."""
-    held = ZERO32 if touched & _D0 else _S0
-    held = uint32(held | (ZERO32 if touched & _D1 else _S1))
-    held = uint32(held | (ZERO32 if touched & _D2 else _S2))
-    held = uint32(held | (ZERO32 if touched & _D3 else _S3))
-    held = uint32(held | (ZERO32 if touched & _D4 else _S4))
-    held = uint32(held | (ZERO32 if touched & _D5 else _S5))
-    held = uint32(held | (ZERO32 if touched & _D6 else _S6))
+    held = unless(touched, _D0, _S0)
+    held = uint32(held | unless(touched, _D1, _S1))
+    held = uint32(held | unless(touched, _D2, _S2))
+    held = uint32(held | unless(touched, _D3, _S3))
+    held = uint32(held | unless(touched, _D4, _S4))
+    held = uint32(held | unless(touched, _D5, _S5))
+    held = uint32(held | unless(touched, _D6, _S6))
     return uint32(ALL & ~held)
 
 
@@ -179,35 +178,35 @@ def note_lacks(rows, touched):
 @compiled(inline=True)
 def _suits_of(tile):
     """The suits of both halves of a tile together."""
-    suits = _S0 if tile & _S0 else ZERO32
-    suits = uint32(suits | (_S1 if tile & _S1 else ZERO32))
-    suits = uint32(suits | (_S2 if tile & _S2 else ZERO32))
-    suits = uint32(suits | (_S3 if tile & _S3 else ZERO32))
-    suits = uint32(suits | (_S4 if tile & _S4 else ZERO32))
-    suits = uint32(suits | (_S5 if tile & _S5 else ZERO32))
-    return uint32(suits | (_S6 if tile & _S6 else ZERO32))
+    suits = where(tile, _S0, _S0)
+    suits = uint32(suits | where(tile, _S1, _S1))
+    suits = uint32(suits | where(tile, _S2, _S2))
+    suits = uint32(suits | where(tile, _S3, _S3))
+    suits = uint32(suits | where(tile, _S4, _S4))
+    suits = uint32(suits | where(tile, _S5, _S5))
+    return uint32(suits | where(tile, _S6, _S6))
 
 
 @compiled(inline=True)
 def _distinct(hand):
     """How many values a hand shows."""
-    count = ONE32 if hand & _S0 else ZERO32
-    count = uint32(count + (ONE32 if hand & _S1 else ZERO32))
-    count = uint32(count + (ONE32 if hand & _S2 else ZERO32))
-    count = uint32(count + (ONE32 if hand & _S3 else ZERO32))
-    count = uint32(count + (ONE32 if hand & _S4 else ZERO32))
-    count = uint32(count + (ONE32 if hand & _S5 else ZERO32))
-    return uint32(count + (ONE32 if hand & _S6 else ZERO32))
+    count = where(hand, _S0, ONE32)
+    count = uint32(count + where(hand, _S1, ONE32))
+    count = uint32(count + where(hand, _S2, ONE32))
+    count = uint32(count + where(hand, _S3, ONE32))
+    count = uint32(count + where(hand, _S4, ONE32))
+    count = uint32(count + where(hand, _S5, ONE32))
+    return uint32(count + where(hand, _S6, ONE32))
 
 
 @compiled(inline=True)
 def _fitting(left, right, tile, at_right):
     """The tiles that fit a new end once `tile` is placed, apart from `tile` itself."""
     both = _suits_of(tile)
-    crossed = ZERO32 if tile & DOUBLES else uint32(both ^ tile)
+    crossed = unless(tile, DOUBLES, uint32(both ^ tile))
     new_left = left if at_right else uint32(left ^ crossed)
     new_right = uint32(right ^ crossed) if at_right else right
-    return both if left & OPENING else uint32(new_left | new_right)
+    return both if signed(left) < int32(0) else uint32(new_left | new_right)
 
 
 def _scoring_pass(score: Callable[..., Any]) -> Callable[..., Any]:
@@ -300,10 +299,10 @@ def _unseen(rows, lane, tile, at_right, weights):
 
 @compiled(inline=True)
 def _pips(tile):
-    pips = int32(1) if tile & _P0 else int32(0)
-    pips = int32(pips + (int32(2) if tile & _P1 else int32(0)))
-    pips = int32(pips + (int32(4) if tile & _P2 else int32(0)))
-    return int32(pips + (int32(8) if tile & _P3 else int32(0)))
+    pips = where(tile, _P0, np.uint32(1))
+    pips = int32(pips + where(tile, _P1, np.uint32(2)))
+    pips = int32(pips + where(tile, _P2, np.uint32(4)))
+    return int32(pips + where(tile, _P3, np.uint32(8)))
 
 
 @compiled(inline=True)
@@ -320,15 +319,15 @@ def _weighted(rows, lane, tile, at_right, weights):
     other = other_right if at_right else other_left
     mobility = signed(ones32(uint32(kept & fits)))
     worth = int32(_pips(tile) * weights[_PIPS])
-    worth = int32(worth + (weights[_DOUBLE] if tile & DOUBLES else int32(0)))
+    worth = int32(worth + (weights[_DOUBLE] if uint32(tile & DOUBLES) != ZERO32 else int32(0)))
     worth = int32(worth + int32(mobility * weights[_MOBILITY]))
     worth = int32(worth + int32(signed(_distinct(kept)) * weights[_DISTINCT]))
-    worth = int32(worth + (weights[_NEXT_ONE] if tile & one else int32(0)))
-    worth = int32(worth + (weights[_NEXT_BOTH] if tile & both else int32(0)))
+    worth = int32(worth + (weights[_NEXT_ONE] if uint32(tile & one) != ZERO32 else int32(0)))
+    worth = int32(worth + (weights[_NEXT_BOTH] if uint32(tile & both) != ZERO32 else int32(0)))
     worth = int32(worth + int32(signed(ones32(uint32(unseen & fits))) * weights[_UNSEEN]))
-    worth = int32(worth + (weights[_OTHER] if tile & other else int32(0)))
+    worth = int32(worth + (weights[_OTHER] if uint32(tile & other) != ZERO32 else int32(0)))
     worth = int32(worth + (weights[_NO_FOLLOW_UP] if mobility == int32(0) else int32(0)))
-    return int32(worth + (weights[_EQUAL_ENDS] if tile & _equalising(left, right) else int32(0)))
+    return int32(worth + (weights[_EQUAL_ENDS] if uint32(tile & _equalising(left, right)) != ZERO32 else int32(0)))
 
 
 narrow_mobility = _scoring_pass(_mobility)

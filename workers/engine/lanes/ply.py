@@ -9,7 +9,7 @@ from numba import int32, uint8, uint32, uint64
 
 from workers.engine import rng
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import drop_six, highest32, lowest32, ones32, scaled32, signed
+from workers.engine.lanes.bits import drop_six, highest32, lowest32, ones32, scaled32, signed, where
 from workers.engine.lanes.layout import (
     CROSSINGS,
     KEPT_LEFT,
@@ -78,13 +78,13 @@ def draw_long_words(rows, addresses, first):
 @compiled(inline=True)
 def crossing(tile):
     """The suits of a tile's two halves, without what they share; nothing for a double, which leads to its own value."""
-    suits = _S0 if tile & _C0 else ZERO32
-    suits = uint32(suits ^ (_S1 if tile & _C1 else ZERO32))
-    suits = uint32(suits ^ (_S2 if tile & _C2 else ZERO32))
-    suits = uint32(suits ^ (_S3 if tile & _C3 else ZERO32))
-    suits = uint32(suits ^ (_S4 if tile & _C4 else ZERO32))
-    suits = uint32(suits ^ (_S5 if tile & _C5 else ZERO32))
-    return uint32(suits ^ (_S6 if tile & _C6 else ZERO32))
+    suits = where(tile, _C0, _S0)
+    suits = uint32(suits ^ where(tile, _C1, _S1))
+    suits = uint32(suits ^ where(tile, _C2, _S2))
+    suits = uint32(suits ^ where(tile, _C3, _S3))
+    suits = uint32(suits ^ where(tile, _C4, _S4))
+    suits = uint32(suits ^ where(tile, _C5, _S5))
+    return uint32(suits ^ where(tile, _C6, _S6))
 
 
 @compiled(inline=True)
