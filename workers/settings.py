@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -44,6 +44,11 @@ class Settings(BaseSettings):
 
     retention_seconds: Seconds = 30 * 86400.0
     """How long a finished job is kept."""
+    webhook_secret: SecretStr | None = None
+    """Signs the webhooks of regressions."""
+    webhook_allow_private: bool = False
+    """Whether webhooks may call loopback, link-local and private addresses."""
+
     sweep_seconds: Seconds = 1.0
     fold_seconds: Seconds = 0.25
     beat_seconds: Seconds = 2.0
