@@ -11,7 +11,9 @@ from multiprocessing.sharedctypes import RawValue
 from typing import Any
 
 from celery import signals
-from celery.exceptions import SecurityWarning
+from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
+from celery.worker.consumer import Consumer
+from celery.worker.state import maybe_shutdown
 
 from workers.engine.compile import is_cold
 from workers.engine.play import ENGINE_VERSION, warm_up
@@ -19,7 +21,7 @@ from workers.errors import InvalidInput, LedgerUnavailable
 from workers.jobs.keys import queue_name
 from workers.jobs.ledger import NAME, Ledger
 from workers.jobs.queue import make_app, open_ledger
-from workers.jobs.upkeep import Upkeep
+from workers.jobs.upkeep import Outage, Upkeep
 from workers.logs import log_in_lines
 from workers.settings import Settings
 
@@ -95,8 +97,10 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
     signals.worker_shutting_down.connect(on_stopping, weak=False)
     worker: Any = make_app(place.settings).Worker(
         hostname=f"blockyard@{place.name}", pool="prefork", concurrency=processes, quiet=True, loglevel=logging.WARNING,
-        without_gossip=True, without_mingle=True, without_heartbeat=True,
+        without_gossip=True, without_mingle=True, without_heartbeat=True, consumer_cls=PatientConsumer,
     )  # fmt: skip
+    # At every outage it would tell of a default that is set on purpose.
+    warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     try:
         worker.start()
     finally:
@@ -104,6 +108,23 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
         with suppress(LedgerUnavailable):
             ledger.leave(place.name)
     sys.exit(worker.exitcode or 0)
+
+
+class PatientConsumer(Consumer):
+    """Celery's consumer, which here comes back within two seconds of Redis and says once that it waits.
+
+    By itself it would wait up to half a minute after a long outage, with a line for every attempt.
+    """
+
+    def ensure_connected(self, conn: Any) -> Any:
+        """The connection, as soon as Redis answers."""
+        outage = Outage()
+        conn.ensure_connection(
+            lambda error, _: outage.failed(error), None, interval_start=0.25, interval_step=0.25, interval_max=2.0,
+            callback=maybe_shutdown,
+        )  # fmt: skip
+        self.first_connection_attempt = False
+        return conn
 
 
 def _take_no_more(consumer: Any) -> None:
