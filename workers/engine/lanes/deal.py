@@ -10,14 +10,15 @@ from workers.engine.compile import compiled
 from workers.engine.lanes.bits import deposit
 from workers.engine.lanes.layout import (
     ALL,
+    COLUMNS,
     COUNTER_HIGH,
     COUNTER_LOW,
     COUNTER_ROUND,
     FIRST_PAIR,
     FOUND,
     RANK,
+    REST,
     SECOND_PAIR,
-    STRIP,
     WIDTH,
 )
 from workers.engine.lanes.subsets import BUCKET, HALVINGS, SEGMENT, SHIFT, SUBSETS
@@ -29,7 +30,7 @@ _WEYL_0, _WEYL_1 = (np.uint32(step) for step in rng.PHILOX_WEYL)
 _PHILOX_ROUNDS: Final = rng.PHILOX_ROUNDS
 _LOW = np.uint64(rng.MASK32)
 _ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
-_RANK, _FOUND = np.uint64(RANK * WIDTH), np.uint64(FOUND * WIDTH)
+_RANK, _FOUND, _REST = (np.uint64(row * WIDTH) for row in (RANK, FOUND, REST))
 _L = np.uint64(WIDTH)
 _L2 = np.uint64(2 * WIDTH)
 _L3 = np.uint64(3 * WIDTH)
@@ -42,7 +43,7 @@ def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, lane
 
     The tables are those of `subsets.HandTables`.
     """
-    strips = (count + STRIP - 1) // STRIP
+    strips = (count + COLUMNS - 1) // COLUMNS
     _philox(table, strips, uint32(rng.DEAL << 16), _FIRST, seed)
     if rules[PLAYERS] > 2:
         _philox(table, strips, uint32(rng.DEAL << 16 | 1), _SECOND, seed)
@@ -71,11 +72,10 @@ def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, lane
             found = segment + uint64(table[_FOUND + position])
             lower = uint64(lowers[found]) + uint64(uint32(table[_RANK + position] - starts[found]))
             mask = uint64(uppers[found]) | uint64(masks[lower])
-            lane = uint64(lanes[number])
-            rest = uint64(ALL)
-            for other in range(seat):
-                rest ^= uint64(dealt[uint64(other * WIDTH) + lane])
-            dealt[uint64(seat * WIDTH) + lane] = uint32(deposit(mask, rest))
+            rest = uint64(table[_REST + position]) if seat else uint64(ALL)
+            hand = deposit(mask, rest)
+            table[_REST + position] = uint32(rest ^ hand)
+            dealt[uint64(seat * WIDTH) + uint64(lanes[number])] = uint32(hand)
 
 
 @compiled()
@@ -83,8 +83,8 @@ def _philox(table, strips, address, output, seed):
     """Philox4x32-10 of every position's counters, with this first counter; four words each from row `output` on."""
     low, high = uint32(seed), uint32(seed >> uint64(32))
     for strip in range(strips):
-        for number in range(STRIP):
-            position = uint64(strip * STRIP) + uint64(number)
+        for number in range(COLUMNS):
+            position = uint64(strip * COLUMNS) + uint64(number)
             c0, c1 = address, table[_ROUND + position]
             c2, c3 = table[_COUNTER_LOW + position], table[_COUNTER_HIGH + position]
             k0, k1 = low, high

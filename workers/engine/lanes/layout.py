@@ -16,6 +16,8 @@ WIDTH: Final = LANES + 16
 """From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""
 STRIP: Final = 32
 """Lanes of one strip: loops that repeat until every lane is through repeat by strips. Divides `LANES`."""
+COLUMNS: Final = 16
+"""Columns of the work table that are computed at a time; what lies beyond a list is computed for nothing."""
 MAX_SEATS: Final = 4
 
 # Rows of 32-bit words. Seats sit on `HANDS` and `TOUCHED` in playing order: the lane's own seat numbers are in its record.
@@ -118,7 +120,9 @@ RANK: Final = 19
 """The number of a hand."""
 FOUND: Final = 20
 """The segment that it was found to lie in, so far."""
-WORK_ROWS: Final = 21
+REST: Final = 21
+"""The tiles that the seats before left."""
+WORK_ROWS: Final = 22
 
 NOBODY: Final = 7
 OUT: Final = 64

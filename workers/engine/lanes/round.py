@@ -20,6 +20,7 @@ from workers.engine.lanes.layout import (
     AWARD,
     BASE,
     BLOCK,
+    COLUMNS,
     COUNTER_HIGH,
     COUNTER_LOW,
     COUNTER_ROUND,
@@ -44,7 +45,6 @@ from workers.engine.lanes.layout import (
     ROUND,
     STARTED,
     STOCK,
-    STRIP,
     TOUCHED,
     UNION,
     WIDTH,
@@ -145,9 +145,9 @@ def _judge_for(players: int) -> Callable[..., Any]:
                 rows[(HANDS + place) * WIDTH + lane] = ZERO32
                 place = place + 1 if place + 1 < players else 0
         own = uint32(2) if net else uint32(1)
-        for strip in range((count + STRIP - 1) // STRIP):
-            for number in range(STRIP):
-                column = uint64(strip * STRIP) + uint64(number)
+        for strip in range((count + COLUMNS - 1) // COLUMNS):
+            for number in range(COLUMNS):
+                column = uint64(strip * COLUMNS) + uint64(number)
                 low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
                 for distance in range(players):
                     hand = table[uint64((ORDERED + distance) * WIDTH) + column]
@@ -240,15 +240,17 @@ def settle(
             score = scores[match, winner] + award
             scores[match, winner] = score
             over |= score >= target
-        if over:
-            rounds[match] = rounds_played
-            _, winners[match] = match_winners(rules, scores[match], rounds_played)
-            done[finished] = lane
-            finished += 1
-        else:
-            fresh[going_on] = lane
-            write_counters(records, record, table, going_on)
-            going_on += 1
+        # Both lists are written and one of them moves on: which is hard to foretell, and costs more than writing.
+        done[finished] = lane
+        fresh[going_on] = lane
+        write_counters(records, record, table, going_on)
+        finished += over
+        going_on += not over
+    for number in range(finished):
+        record = done[number] * RECORD
+        match = records[record + MATCH]
+        rounds[match] = records[record + ROUND]
+        _, winners[match] = match_winners(rules, scores[match], records[record + ROUND])
     totals[PLIES] += all_plies
     totals[PASSES] += all_plies - all_placed
     totals[BLOCKED_ROUNDS] += all_blocked
