@@ -96,15 +96,15 @@ def test_hands_by_number_are_those_of_the_literal_deal(seed: int) -> None:
     players = chosen.randint(2, 4)
     hand = chosen.randint(1, 28 // players)
     tables = hand_tables(players, hand)
-    for seat, (total, shift, bucket, segment, halvings) in enumerate(tables.figures.tolist()):
+    for seat, (total, bucket, segment) in enumerate(tables.figures.tolist()):
         among = 28 - seat * hand
         assert total == comb(among, hand)
         for rank in (0, total - 1, chosen.randrange(total)):
-            found = segment + int(tables.buckets[bucket + (rank >> shift)])
-            for halving in range(halvings - 1, -1, -1):
-                found += (int(tables.starts[found + (1 << halving)]) <= rank) << halving
-            lower = tables.masks[int(tables.lowers[found]) + rank - int(tables.starts[found])]
-            assert int(tables.uppers[found]) | int(lower) == sum(
+            in_bucket, position = divmod(rank, 64)
+            begun = int(tables.begins[bucket + in_bucket]) & (2 << position) - 1
+            found = int(tables.segments[segment + int(tables.before[bucket + in_bucket]) + begun.bit_count() - 1])
+            lower = tables.lowers[(found >> 48) + rank - (found & 2**32 - 1)]
+            assert (found >> 32 & 2**16 - 1) << 14 | int(lower) == sum(
                 1 << tile for tile in unrank_subset(rank, hand, list(range(among)))
             )
 

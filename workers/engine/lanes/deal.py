@@ -15,14 +15,12 @@ from workers.engine.lanes.layout import (
     COUNTER_LOW,
     COUNTER_ROUND,
     FIRST_PAIR,
-    FOUND,
-    RANK,
     REST,
     SECOND_PAIR,
     WIDTH,
 )
-from workers.engine.lanes.subsets import BUCKET, HALVINGS, SEGMENT, SHIFT, SUBSETS
-from workers.engine.scalar.bits import word
+from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, LOWER, SEGMENT, START_BITS, SUBSETS, UPPER_BITS
+from workers.engine.scalar.bits import ones, word
 from workers.engine.scalar.layout import PLAYERS
 
 _MULTIPLIER_0, _MULTIPLIER_1 = (np.uint64(multiplier) for multiplier in rng.PHILOX_MULTIPLIERS)
@@ -30,7 +28,9 @@ _WEYL_0, _WEYL_1 = (np.uint32(step) for step in rng.PHILOX_WEYL)
 _PHILOX_ROUNDS: Final = rng.PHILOX_ROUNDS
 _LOW = np.uint64(rng.MASK32)
 _ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
-_RANK, _FOUND, _REST = (np.uint64(row * WIDTH) for row in (RANK, FOUND, REST))
+_REST = np.uint64(REST * WIDTH)
+_IN_BUCKET = np.uint64((1 << BUCKET_BITS) - 1)
+_UPPER = np.uint64((1 << UPPER_BITS) - 1)
 _L = np.uint64(WIDTH)
 _L2 = np.uint64(2 * WIDTH)
 _L3 = np.uint64(3 * WIDTH)
@@ -38,7 +38,7 @@ _FIRST, _SECOND = np.uint64(FIRST_PAIR * WIDTH), np.uint64(SECOND_PAIR * WIDTH)
 
 
 @compiled()
-def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, lanes, count, table, dealt):
+def deal(rules, hand_figures, begins, before, segments, lowers, seed, lanes, count, table, dealt):
     """Deal to the first `count` of `lanes`, whose counters stand in the work table: `dealt[seat * W + lane]` are the hands.
 
     The tables are those of `subsets.HandTables`.
@@ -49,32 +49,20 @@ def deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, lane
         _philox(table, strips, uint32(rng.DEAL << 16 | 1), _SECOND, seed)
     for seat in range(rules[PLAYERS]):
         words = (_SECOND if seat > 1 else _FIRST) + (_L2 if seat % 2 else uint64(0))
-        total, shift = word(hand_figures[seat, SUBSETS]), uint32(hand_figures[seat, SHIFT])
-        bucket, segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT])
-        # Short loops over the list, so that the look-ups of many lanes are under way at the same time.
+        hands = word(hand_figures[seat, SUBSETS])
+        first_bucket, first_segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT])
         for number in range(count):
-            position = uint64(number)
-            low, high = uint64(table[words + position]), uint64(table[words + _L + position])
-            rank = (high * total + (low * total >> uint64(32))) >> uint64(32)
-            table[_RANK + position] = uint32(rank)
-            table[_FOUND + position] = buckets[bucket + (rank >> shift)]
-        for halving in range(hand_figures[seat, HALVINGS] - 1, -1, -1):
-            stride = uint32(1) << uint32(halving)
-            for number in range(count):
-                position = uint64(number)
-                found = table[_FOUND + position]
-                further = uint32(found + stride)
-                table[_FOUND + position] = (
-                    further if starts[segment + uint64(further)] <= table[_RANK + position] else found
-                )
-        for number in range(count):
-            position = uint64(number)
-            found = segment + uint64(table[_FOUND + position])
-            lower = uint64(lowers[found]) + uint64(uint32(table[_RANK + position] - starts[found]))
-            mask = uint64(uppers[found]) | uint64(masks[lower])
-            rest = uint64(table[_REST + position]) if seat else uint64(ALL)
+            column = uint64(number)
+            low, high = uint64(table[words + column]), uint64(table[words + _L + column])
+            rank = (high * hands + (low * hands >> uint64(32))) >> uint64(32)
+            bucket = first_bucket + (rank >> uint64(BUCKET_BITS))
+            up_to_rank = (uint64(2) << (rank & _IN_BUCKET)) - uint64(1)
+            segment = segments[first_segment + uint64(before[bucket]) + word(ones(begins[bucket] & up_to_rank)) - uint64(1)]
+            lower = (segment >> uint64(START_BITS + UPPER_BITS)) + rank - (segment & _LOW)
+            mask = ((segment >> uint64(START_BITS)) & _UPPER) << uint64(LOWER) | uint64(lowers[lower])
+            rest = uint64(table[_REST + column]) if seat else uint64(ALL)
             hand = deposit(mask, rest)
-            table[_REST + position] = uint32(rest ^ hand)
+            table[_REST + column] = uint32(rest ^ hand)
             dealt[uint64(seat * WIDTH) + uint64(lanes[number])] = uint32(hand)
 
 

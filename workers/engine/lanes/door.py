@@ -32,8 +32,8 @@ def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None
     tables = hand_tables(ruleset.players, ruleset.hand)
     totals = np.zeros(TOTALS, np.int64)
     play_lanes(
-        layout.encode_rules(ruleset), masks, figures, tables.figures, tables.buckets, tables.starts, tables.uppers,
-        tables.lowers, tables.masks, encode_programs(programs), np.int64(period(programs)),
+        layout.encode_rules(ruleset), masks, figures, tables.figures, tables.begins, tables.before, tables.segments,
+        tables.lowers, encode_programs(programs), np.int64(period(programs)),
         any(map(reads_table, programs)), np.uint64(lineup.seed), np.uint64(first_block), np.int64(lineup.rotations),
         rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip

@@ -116,13 +116,9 @@ FIRST_PAIR: Final = 11
 """Four output words: two 64-bit words, for the seats 0 and 1."""
 SECOND_PAIR: Final = 15
 """For the seats 2 and 3."""
-RANK: Final = 19
-"""The number of a hand."""
-FOUND: Final = 20
-"""The segment that it was found to lie in, so far."""
-REST: Final = 21
+REST: Final = 19
 """The tiles that the seats before left."""
-WORK_ROWS: Final = 22
+WORK_ROWS: Final = 20
 
 NOBODY: Final = 7
 OUT: Final = 64

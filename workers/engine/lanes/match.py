@@ -91,7 +91,7 @@ _TABLED_HAND = 7
 
 @compiled(entry=True)
 def play_lanes(
-    rules, tile_sets, figures, hand_figures, buckets, starts, uppers, lowers, masks, programs, period, reads_table, seed,
+    rules, tile_sets, figures, hand_figures, begins, before, segments, lowers, programs, period, reads_table, seed,
     first_block, rotations, scores, winners, rounds, rounds_won, totals,
 ):  # fmt: skip
     """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
@@ -124,7 +124,7 @@ def play_lanes(
     step = 0
     row = 0
     while under_way:
-        deal(rules, hand_figures, buckets, starts, uppers, lowers, masks, seed, fresh, going_on, table, dealt)
+        deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt)
         _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
         turn = row % period
         first = turn * LANES
