@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from workers.engine.play import Lineup
+from workers.engine.rules import resolve_ruleset
 from workers.jobs.spec import Scenario, scenario_fingerprint
 from workers.stats.estimate import Moments, elo, margin_estimate, share_estimate
 from workers.stats.tally import PLAIN_COUNTS, Tally, json_integer, score_unit
@@ -24,39 +24,41 @@ def result_document(
     scenario: Scenario, seed: int, tally: Tally, engine_version: str, *, index: int = 0
 ) -> dict[str, Any]:
     """The result of one scenario: exact integers first, what is derived from them under `estimates`."""
-    lineup = scenario.lineup(seed)
+    # Nothing is looked up by name: a result shows what was played, also where a policy has changed or gone since.
+    ruleset = resolve_ruleset(scenario.ruleset, scenario.players)
     integers = tally.to_json()
     places = integers.pop("places")
     seats = integers.pop("seats")
     blocks = integers.pop("blocks")
-    units = score_unit(lineup.ruleset) * scenario.rotations
+    units = score_unit(ruleset) * scenario.rotations
+    fingerprint = scenario_fingerprint(scenario, seed, engine_version)
     return {
-        "scenario": {**scenario.to_json(), "index": index, "fingerprint": scenario_fingerprint(lineup)},
-        "ruleset": lineup.ruleset.to_json(),
+        "scenario": {**scenario.to_json(), "index": index, "fingerprint": fingerprint},
+        "ruleset": ruleset.to_json(),
         "seed": json_integer(seed),
         "engine_version": engine_version,
         **integers,
         "seats": [{"seat": seat, **counts} for seat, counts in enumerate(seats)],
         "policies": [
             {
-                "policy": policy.value,
-                "version": policy.version,
-                "fingerprint": policy.fingerprint,
+                "policy": policy,
+                "version": scenario.versions[place],
+                "fingerprint": scenario.fingerprints[place],
                 "matches": json_integer(tally.matches),
                 **counts,
             }
-            for policy, counts in zip(lineup.policies, places, strict=True)
+            for place, (policy, counts) in enumerate(zip(scenario.policies, places, strict=True))
         ],
         "blocks": [
             {"units": units, "count": json_integer(tally.matches // scenario.rotations), **block} for block in blocks
         ],
-        "estimates": _estimates(lineup, tally, units),
+        "estimates": _estimates(scenario, tally, units),
     }
 
 
-def _estimates(lineup: Lineup, tally: Tally, units: int) -> dict[str, Any]:
+def _estimates(scenario: Scenario, tally: Tally, units: int) -> dict[str, Any]:
     return {
-        "policies": [_place_estimates(lineup, tally, place, units) for place in range(lineup.ruleset.players)],
+        "policies": [_place_estimates(scenario, tally, place, units) for place in range(scenario.players)],
         "blocked_share": _ratio(tally.blocked_rounds, tally.rounds),
         "rounds_per_match": _ratio(tally.rounds, tally.matches),
         "plies_per_round": _ratio(tally.plies, tally.rounds),
@@ -64,17 +66,16 @@ def _estimates(lineup: Lineup, tally: Tally, units: int) -> dict[str, Any]:
     }
 
 
-def _place_estimates(lineup: Lineup, tally: Tally, place: int, units: int) -> dict[str, Any]:
-    players = lineup.ruleset.players
+def _place_estimates(scenario: Scenario, tally: Tally, place: int, units: int) -> dict[str, Any]:
     block = tally.blocks[place]
     share = share_estimate(block.scores, units)
     moments = Moments(sum(block.scores.values()), block.margin_sum, block.margin_square_sum)
-    margin = margin_estimate(moments, players, lineup.rotations)
+    margin = margin_estimate(moments, scenario.players, scenario.rotations)
     return {
-        "policy": lineup.policies[place].value,
+        "policy": scenario.policies[place],
         "win_share": share.mean,
         "ci95": share.interval,
-        "elo": elo(share.mean, players) if players == 2 and share.mean is not None else None,
+        "elo": elo(share.mean, scenario.players) if scenario.players == 2 and share.mean is not None else None,
         "mean_margin": margin.mean,
         "mean_margin_ci95": margin.interval,
     }

@@ -112,14 +112,7 @@ def table_of(ledger: Ledger, job_id: str, index: int) -> Table:
     if spec.engine_version != ENGINE_VERSION:
         raise Conflict(f"The job was played by engine version {spec.engine_version}; this is version {ENGINE_VERSION}.")
     scenario = spec.scenarios[index]
-    try:
-        lineup = scenario.lineup(spec.seed)
-    except InvalidInput as refusal:
-        raise Conflict(f"The scenario cannot be played here any more: {refusal}") from None
-    for place, (policy, then) in enumerate(zip(lineup.policies, scenario.fingerprints, strict=True)):
-        if policy.fingerprint != then:
-            raise Conflict(f"Policy {policy.name} in place {place} has changed since: {then} is now {policy.fingerprint}.")
-    return Table(scenario, lineup)
+    return Table(scenario, scenario.lineup_as_made(spec.seed))
 
 
 def _line(table: Table, number: int) -> bytes:

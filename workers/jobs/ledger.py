@@ -139,12 +139,14 @@ class Ledger(WorkDesk, FoldDesk):
 
         A job that is under way with this engine version stays as it is. Raises `NotFound`, `Conflict`.
         """
-        spec = self.spec(job_id)
+        try:
+            spec = self.spec(job_id).renewed()
+        except InvalidInput as refusal:
+            raise Conflict(f"the job cannot be played again: {refusal}") from None
         with self.store.reading() as redis:
             steps: Any = redis.hget(job_key(job_id), "steps")
-        renewed = orjson.dumps({**spec.to_json(), "engine_version": ENGINE_VERSION})
         layout = Places(spec).layout({int(scenario): step for scenario, step in orjson.loads(steps or b"{}").items()})
-        return self._change("restart", job_id, ENGINE_VERSION, renewed, layout)
+        return self._change("restart", job_id, ENGINE_VERSION, orjson.dumps(spec.to_json()), layout)
 
     def test(self, job_id: str) -> tuple[SequentialTest | None, TestState]:
         """The sequential test that the job is, if it is one, and how far it has come; raises `NotFound`."""

@@ -121,9 +121,9 @@ class Table:
         return Played(tallies, speeds, perf_counter() - begun)
 
     def lineup(self, scenario: int) -> Lineup:
-        """The scenario as the engine plays it."""
+        """The scenario as the engine plays it; raises `Conflict` where a policy has changed since the job was submitted."""
         if scenario not in self._lineups:
-            self._lineups[scenario] = self._spec.scenarios[scenario].lineup(self._spec.seed)
+            self._lineups[scenario] = self._spec.scenarios[scenario].lineup_as_made(self._spec.seed)
         return self._lineups[scenario]
 
     def _play_run(self, run: Chunk, is_wanted: Callable[[], bool]) -> Tally | None:

@@ -6,7 +6,7 @@ of one scenario.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ import orjson
 from workers.engine.play import ENGINE_VERSION, Lineup
 from workers.engine.policies import Policy, PolicyValue, resolve_policy
 from workers.engine.rules import MAX_PLAYERS, MIN_PLAYERS, resolve_ruleset
-from workers.errors import FieldError, InvalidInput
+from workers.errors import Conflict, FieldError, InvalidInput
 
 Seating: TypeAlias = Literal["rotated", "fixed"]
 Priority: TypeAlias = Literal["low", "normal", "high"]
@@ -29,8 +29,8 @@ RulesetValue: TypeAlias = str | Mapping[str, Any]
 class Scenario:
     """One line-up of a job: who plays, how, and how many matches.
 
-    `matches` is `matches_requested` rounded up to whole blocks of `rotations` matches. `fingerprints` are those of the
-    policies when the scenario was made: a replay under others would show other matches.
+    `matches` is `matches_requested` rounded up to whole blocks of `rotations` matches. `versions` and
+    `fingerprints` are those of the policies when the scenario was made: under others it would be other matches.
     """
 
     players: int
@@ -39,6 +39,7 @@ class Scenario:
     seating: Seating
     matches_requested: int
     rotations: int
+    versions: tuple[str, ...]
     fingerprints: tuple[str, ...]
 
     @property
@@ -57,12 +58,32 @@ class Scenario:
         policies = tuple(resolve_policy(value, self.players) for value in self.policies)
         return Lineup(ruleset, policies, self.rotations, seed)
 
+    def lineup_as_made(self, seed: int) -> Lineup:
+        """The same; raises `Conflict` where a policy is gone or is no longer what it was when the scenario was made."""
+        try:
+            lineup = self.lineup(seed)
+        except InvalidInput as refusal:
+            raise Conflict(f"the scenario cannot be played here: {refusal}") from None
+        for place, (policy, then) in enumerate(zip(lineup.policies, self.fingerprints, strict=True)):
+            if policy.fingerprint != then:
+                raise Conflict(f"policy {policy.name} in place {place} has changed: {then} is now {policy.fingerprint}")
+        return lineup
+
+    def renewed(self) -> "Scenario":
+        """The same with the policies of today; raises `InvalidInput` where one is gone."""
+        policies = [resolve_policy(value, self.players, f"policies[{place}]") for place, value in enumerate(self.policies)]
+        return replace(
+            self,
+            versions=tuple(policy.version for policy in policies),
+            fingerprints=tuple(policy.fingerprint for policy in policies),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The scenario as jobs show it."""
         return {
             "players": self.players, "policies": list(self.policies), "ruleset": self.ruleset, "seating": self.seating,
             "matches_requested": self.matches_requested, "matches": self.matches, "rotations": self.rotations,
-            "fingerprints": list(self.fingerprints),
+            "versions": list(self.versions), "fingerprints": list(self.fingerprints),
         }  # fmt: skip
 
     @classmethod
@@ -70,7 +91,7 @@ class Scenario:
         """The scenario that `to_json` wrote."""
         return cls(
             value["players"], tuple(value["policies"]), value["ruleset"], value["seating"], value["matches_requested"],
-            value["rotations"], tuple(value["fingerprints"]),
+            value["rotations"], tuple(value["versions"]), tuple(value["fingerprints"]),
         )  # fmt: skip
 
 
@@ -89,6 +110,12 @@ class JobSpec:
     def matches(self) -> int:
         """Matches of all scenarios."""
         return sum(scenario.matches for scenario in self.scenarios)
+
+    def renewed(self) -> "JobSpec":
+        """The same batch for this engine version and the policies of today; raises `InvalidInput` where one is gone."""
+        return replace(
+            self, engine_version=ENGINE_VERSION, scenarios=tuple(scenario.renewed() for scenario in self.scenarios)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The spec as it is stored; the seed as digits, since it may pass 2^53."""
@@ -156,7 +183,8 @@ def make_scenario(
     rotations = distinct_rotations(fingerprints) if seating == "rotated" else 1
     if every_seat:
         rotations = 2 if resolved_ruleset.partners else players
-    return Scenario(players, tuple(policies), ruleset, seating, matches, rotations, fingerprints)
+    versions = tuple(policy.version for policy in resolved)
+    return Scenario(players, tuple(policies), ruleset, seating, matches, rotations, versions, fingerprints)
 
 
 def distinct_rotations(fingerprints: Sequence[str]) -> int:
@@ -188,11 +216,11 @@ def expand_matrix(
     return scenarios
 
 
-def scenario_fingerprint(lineup: Lineup) -> str:
+def scenario_fingerprint(scenario: Scenario, seed: int, engine_version: str) -> str:
     """What decides the scenario's integers, as 16 hexadecimal digits: equal fingerprints mean equal matches."""
     content = {
-        "engine_version": ENGINE_VERSION, "ruleset": lineup.ruleset.to_json(), "players": lineup.ruleset.players,
-        "policies": [policy.fingerprint for policy in lineup.policies], "rotations": lineup.rotations,
-        "seed": str(lineup.seed),
+        "engine_version": engine_version, "ruleset": resolve_ruleset(scenario.ruleset, scenario.players).to_json(),
+        "players": scenario.players, "policies": list(scenario.fingerprints), "rotations": scenario.rotations,
+        "seed": str(seed),
     }  # fmt: skip
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
