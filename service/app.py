@@ -14,14 +14,15 @@ from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
 from service.openapi import describe
 from service.page import routes as page
-from service.routes import events, health, jobs, metrics, named, positions, replays
+from service.routes import events, health, jobs, metrics, named, positions, regressions, replays
 from service.settings import ServiceSettings
 from service.state import ServiceState
 from workers.jobs.queue import open_ledger
 from workers.jobs.upkeep import Upkeep
 
 ROUTERS: Final = (
-    jobs.router, events.router, replays.router, named.router, positions.router, health.router, metrics.router,
+    jobs.router, events.router, regressions.router, replays.router, named.router, positions.router, health.router,
+    metrics.router,
 )  # fmt: skip
 
 

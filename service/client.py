@@ -9,6 +9,7 @@ Whole numbers over 2^53 come as strings of digits, as the service sends them.
 """
 
 import ipaddress
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,10 @@ Integer: TypeAlias = int | str
 Document: TypeAlias = Mapping[str, Any]
 Described: TypeAlias = dict[str, Any]
 ENDED: Final = ("done", "cancelled", "failed")
+Verdict: TypeAlias = Literal["passed", "regressed", "inconclusive", "stopped", "failed"]
+POLL_SECONDS: Final = 0.5
+LONGEST_POLL_SECONDS: Final = 5.0
+"""A run that takes hours is asked for less and less often, down to this."""
 
 
 class Progress(TypedDict):
@@ -80,6 +85,24 @@ class Results(TypedDict):
 
     results: list[dict[str, Any]]
     complete: bool
+
+
+class Run(TypedDict):
+    """A run of a regression; `verdict` is None while its `state` is running."""
+
+    id: str
+    regression: str
+    state: Literal["running", "done"]
+    verdict: Verdict | None
+    labels: dict[str, str]
+    created_at: str
+    scheduled_at: str | None
+    late: bool
+    finished_at: str | None
+    seed: Integer
+    engine_version: str
+    tests: list[dict[str, Any]]
+    spec: dict[str, Any]
 
 
 class Event(TypedDict):
@@ -259,6 +282,60 @@ class Client:
         """One match again, ply by ply."""
         return cast(dict[str, Any], self._json("GET", f"{_job(job_id)}/scenarios/{scenario}/matches/{match}"))
 
+    # Strategy regressions
+
+    def put_regression(self, name: str, document: Document) -> Described:
+        """Store a regression under this name, new or changed."""
+        return cast(Described, self._json("PUT", _regression(name), json=document))
+
+    def regression(self, name: str) -> Described:
+        """A regression, when it runs next, and its newest run in short."""
+        return cast(Described, self._json("GET", _regression(name)))
+
+    def regressions(self) -> list[Described]:
+        """Every regression by name."""
+        return _items(self._json("GET", "/v1/regressions"))
+
+    def delete_regression(self, name: str) -> None:
+        """Forget a regression and its history."""
+        self._request("DELETE", _regression(name))
+
+    def start_run(
+        self, name: str, *, candidate: str | Document | None = None, labels: Mapping[str, str] | None = None
+    ) -> Run:
+        """Begin a run now, with another candidate where one is given."""
+        body = {"labels": dict(labels or {}), **({} if candidate is None else {"candidate": candidate})}
+        return cast(Run, self._json("POST", f"{_regression(name)}/runs", json=body))
+
+    def run_once(self, document: Document, *, labels: Mapping[str, str] | None = None) -> Run:
+        """Begin a run of a regression that is not stored."""
+        return cast(Run, self._json("POST", "/v1/regression-runs", json={**document, "labels": dict(labels or {})}))
+
+    def runs(self, name: str, *, limit: int = 50) -> list[Run]:
+        """The newest runs of a regression, newest first."""
+        return cast(list[Run], _items(self._json("GET", f"{_regression(name)}/runs", params={"limit": limit})))
+
+    def run(self, name: str, run_id: str) -> Run:
+        """A run as it stands, or as it ended."""
+        return cast(Run, self._json("GET", f"{_regression(name)}/runs/{quote(run_id, safe='')}"))
+
+    def wait_for_run(self, name: str, run_id: str, *, timeout: float | None = None) -> Run:
+        """The run once it has its verdict, or as it stands after `timeout` seconds; an outage is sat out."""
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        pause = POLL_SECONDS
+        while True:
+            run = cast(Run, self._persist(lambda: self.run(name, run_id), absent=True))
+            left = deadline - time.monotonic()
+            if run["state"] == "done" or left <= 0:
+                return run
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.2, LONGEST_POLL_SECONDS)
+
+    def promote(self, name: str, *, run: str | None = None) -> Described:
+        """Make the candidate (of a run, where one is named) the baseline of every test."""
+        body = {} if run is None else {"run": run}
+        return cast(Described, self._json("POST", f"{_regression(name)}/promote", json=body))
+
     # What can be named, and who works
 
     def policies(self) -> list[Described]:
@@ -350,6 +427,10 @@ def _refusal(response: httpx2.Response) -> ServiceError:
 
 def _job(job_id: str) -> str:
     return f"/v1/jobs/{quote(job_id, safe='')}"
+
+
+def _regression(name: str) -> str:
+    return f"/v1/regressions/{quote(name, safe='')}"
 
 
 def _items(page: Any) -> list[Described]:

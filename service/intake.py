@@ -1,4 +1,4 @@
-"""From a request to a job's spec: limits first, then every scenario checked, then the matrix expanded.
+"""From a request to a job's or a regression's spec: limits first, then every scenario checked, then the matrix expanded.
 
 What is wrong is named by its place in the request (`scenarios[0].policies[1]`, `matrix.players[0]`), all of it at once.
 """
@@ -7,12 +7,14 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from service.schemas.regressions import RegressionRequest
 from service.schemas.requests import JobRequest, MatrixRequest, ScenarioRequest
 from service.settings import ServiceSettings
 from workers.engine.policies import resolve_policy
 from workers.engine.rules import MAX_PLAYERS_DOUBLE_SIX, MIN_PLAYERS, resolve_ruleset
 from workers.errors import FieldError, InvalidInput
 from workers.jobs.spec import JobSpec, Scenario, expand_matrix, make_scenario
+from workers.regressions.spec import RegressionSpec, TestSpec
 
 DRAWN_SEEDS: Final = 2**53
 """Seeds that we draw stay below this, so that any JSON reader keeps them exactly."""
@@ -33,6 +35,26 @@ def job_spec(request: JobRequest, settings: ServiceSettings) -> JobSpec:
         raise InvalidInput(*errors)
     seed = secrets.randbelow(DRAWN_SEEDS) if request.seed is None else request.seed
     return JobSpec(tuple(scenarios), seed, request.name, request.priority, request.labels)
+
+
+def regression_spec(request: RegressionRequest, name: str, settings: ServiceSettings) -> RegressionSpec:
+    """The regression that a request means, under a name; raises `InvalidInput` where it says another or is too large.
+
+    Everything else is checked where it is stored or run (`workers.regressions.spec.check_regression`).
+    """
+    if request.name not in (None, name):
+        raise InvalidInput.at("name", f"must be the name in the path, {name!r}, not {request.name!r}")
+    errors = [
+        FieldError(f"tests[{number}].max_matches", f"must be at most {settings.max_matches:,}, not {test.max_matches:,}")
+        for number, test in enumerate(request.tests)
+        if test.max_matches > settings.max_matches
+    ]
+    if errors:
+        raise InvalidInput(*errors)
+    tests = tuple(TestSpec(**test.model_dump()) for test in request.tests)
+    return RegressionSpec(
+        name, tests, request.alpha, request.beta, request.schedule, request.timezone, request.seed, request.webhook
+    )
 
 
 def _check_limits(request: JobRequest, settings: ServiceSettings) -> None:

@@ -1,7 +1,8 @@
 """Metrics: what Redis knows, read when a scrape asks, and the HTTP requests of this process, counted as they end.
 
 Series that come from Redis are the same on every replica; those of HTTP are a replica's own. Labels are bounded: routes are
-templates, methods and rulesets come from short lists, no label ever carries a job's id.
+templates, methods and rulesets come from short lists, regressions and their tests are those that are stored; no label ever
+carries the id of a job or a run.
 """
 
 import threading
@@ -17,11 +18,16 @@ from prometheus_client.registry import Collector
 from workers.errors import LedgerUnavailable
 from workers.jobs.figures import Figures, HistogramFigures
 from workers.jobs.ledger import Ledger
+from workers.regressions.store import RegressionStore
 
 HTTP_BUCKETS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds until an answer begins; streams count by their first byte."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 CACHE_SECONDS: Final = 1.0
+VERDICTS: Final = {"passed": 1, "regressed": -1}
+"""Every other verdict, which says neither, is 0."""
+RUNS_BACK: Final = 8
+"""How far back a regression's last verdict is looked for, past runs that are under way."""
 
 
 class HttpMetrics:
@@ -71,11 +77,35 @@ def ledger_metrics(ledger: Ledger) -> list[Metric]:
     redis_up = GaugeMetricFamily("blockyard_redis_up", "1 if Redis answers, else 0.")
     try:
         figures = ledger.figures()
+        of_regressions = regression_metrics(RegressionStore(ledger))
     except LedgerUnavailable:
         redis_up.add_metric([], 0)
         return [redis_up]
     redis_up.add_metric([], 1)
-    return [redis_up, *figure_metrics(figures)]
+    return [redis_up, *figure_metrics(figures), *of_regressions]
+
+
+def regression_metrics(store: RegressionStore) -> list[Metric]:
+    """The last verdict of every stored regression; raises `LedgerUnavailable`."""
+    verdicts = GaugeMetricFamily(
+        "blockyard_regression_verdict", "Last verdict: 1 passed, -1 regressed, 0 neither.", labels=["regression", "test"]
+    )
+    ended = GaugeMetricFamily(
+        "blockyard_regression_last_run_timestamp_seconds", "When the last run got its verdict.", labels=["regression"]
+    )
+    ratios = GaugeMetricFamily(
+        "blockyard_regression_llr", "Log likelihood ratio at the end of the last run.", labels=["regression", "test"]
+    )
+    for spec in store.all():
+        outcomes = (store.outcome(run.id) for run in store.runs(spec.name, RUNS_BACK))
+        last = next((outcome for outcome in outcomes if outcome is not None), None)
+        if last is None:
+            continue
+        ended.add_metric([spec.name], last["finished_at"])
+        for test in last["tests"]:
+            verdicts.add_metric([spec.name, test["name"]], VERDICTS.get(test["verdict"], 0))
+            ratios.add_metric([spec.name, test["name"]], test["llr"])
+    return [verdicts, ended, ratios]
 
 
 def figure_metrics(figures: Figures) -> Iterable[Metric]:

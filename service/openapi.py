@@ -12,6 +12,7 @@ from service.schemas.positions import Deal, Position
 REFERENCE: Final = "#/components/schemas/{model}"
 TAGS: Final = [
     {"name": "jobs", "description": "Batches of matches: submit, follow, steer, read results."},
+    {"name": "regressions", "description": "Strategy regressions: a candidate against its baseline, with a verdict."},
     {"name": "replays", "description": "Matches of a job, played again from their addresses."},
     {"name": "named things", "description": "What can be named in a job, and who works."},
     {"name": "rules", "description": "The rules on single positions and whole deals."},

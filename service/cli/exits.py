@@ -11,6 +11,10 @@ USAGE: Final = 2
 """What was asked for cannot be: an option, a file, a folder, a port."""
 UNREACHABLE: Final = 3
 """The service, or the Redis that it needs, does not answer."""
+REGRESSED: Final = 4
+"""A regression was found."""
+INCONCLUSIVE: Final = 5
+"""A regression got no answer: the cap was reached, it was stopped, or the wait timed out."""
 INTERRUPTED: Final = 130
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from service.cli import bench, jobs, names, positions, processes, replay, simulate
+from service.cli import bench, jobs, names, positions, processes, regress, replay, simulate, sprt
 from service.cli.exits import DONE, FAILED, INTERRUPTED, UNREACHABLE, USAGE, Failed, UsageError
 from workers.errors import BlockyardError, InvalidInput, LedgerUnavailable, NotFound
 
@@ -16,13 +16,16 @@ DEBUG_VARIABLE: Final = "BLOCKYARD_DEBUG"
 app = typer.Typer(
     name="blockyard",
     help="Bulk simulation and strategy regressions for Block dominoes, exact to the match.",
-    epilog="Exit codes: 0 done; 1 failed or cancelled; 2 usage; 3 service not reachable; 130 interrupted.",
+    epilog=(
+        "Exit codes: 0 done or passed; 1 failed or cancelled; 2 usage; 3 service not reachable; 4 regression found; "
+        "5 inconclusive or timed out; 130 interrupted."
+    ),
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (simulate, bench, positions, names, jobs, replay, processes):
+for module in (simulate, bench, positions, names, jobs, replay, regress, sprt, processes):
     module.register(app)
 
 

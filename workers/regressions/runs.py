@@ -1,6 +1,7 @@
 """The life of a run: begun, its tests played as jobs, its verdict given once. Any process may move it on, at any time."""
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,8 @@ WORST_FIRST: Final[tuple[Verdict, ...]] = ("regressed", "failed", "stopped", "in
 LATE_SECONDS: Final = 60.0
 """A scheduled run that begins later than this is marked as late."""
 DRAWN_SEEDS: Final = 2**53
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ class Regressions:
             if run.regression != name:
                 raise NotFound(f"{name} has no run {run_id}")
             source = run.spec
+            if [test.name for test in source.tests] != [test.name for test in spec.tests]:
+                raise Conflict(f"run {run_id} had other tests than {name} has now")
         pins: dict[str, str] = {}
         tests: list[TestSpec] = []
         for test, chosen in zip(spec.tests, source.tests, strict=True):
@@ -157,6 +162,7 @@ class Regressions:
             tests.append(TestSpec(**{**test.to_json(), "baseline": pinned(policy)}))
         promoted = RegressionSpec(**{**{name: getattr(spec, name) for name in spec.__slots__}, "tests": tuple(tests)})
         self.store.save(promoted, self.store.due_at(name), pins)
+        log.info("regression %s: promoted %s", name, ", ".join(f"{test}: {fingerprint}" for test, fingerprint in pins.items()))
         return promoted
 
     def _begin(
