@@ -47,8 +47,9 @@ def deal(rules, hand_figures, begins, before, segments, lowers, seed, lanes, cou
     _philox(table, strips, uint32(rng.DEAL << 16), _FIRST, seed)
     if rules[PLAYERS] > 2:
         _philox(table, strips, uint32(rng.DEAL << 16 | 1), _SECOND, seed)
-    for seat in range(rules[PLAYERS]):
-        words = (_SECOND if seat > 1 else _FIRST) + (_L2 if seat % 2 else uint64(0))
+    for number_of_seat in range(rules[PLAYERS]):
+        seat = uint64(number_of_seat)
+        words = (_SECOND if seat > uint64(1) else _FIRST) + (_L2 if seat & uint64(1) else uint64(0))
         hands = word(hand_figures[seat, SUBSETS])
         first_bucket, first_segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT])
         for number in range(count):
@@ -63,7 +64,7 @@ def deal(rules, hand_figures, begins, before, segments, lowers, seed, lanes, cou
             rest = uint64(table[_REST + column]) if seat else uint64(ALL)
             hand = deposit(mask, rest)
             table[_REST + column] = uint32(rest ^ hand)
-            dealt[uint64(seat * WIDTH) + uint64(lanes[number])] = uint32(hand)
+            dealt[seat * _L + lanes[column]] = uint32(hand)
 
 
 @compiled()

@@ -79,22 +79,22 @@ LOW_SUIT: Final = np.array([SUITS[low] for low, _ in _TILES], np.uint32)
 HIGH_SUIT: Final = np.array([SUITS[high] for _, high in _TILES], np.uint32)
 """By tile: the suits of its two halves."""
 
-# Columns of a lane's record of 64-bit numbers.
-MATCH: Final = 0
-BLOCK: Final = 1
-ROTATION: Final = 2
-ROUND: Final = 3
-LEADER: Final = 4
+# Columns of a lane's record of 64-bit numbers; unsigned, as indexes are in the kernel.
+MATCH: Final = np.uint64(0)
+BLOCK: Final = np.uint64(1)
+ROTATION: Final = np.uint64(2)
+ROUND: Final = np.uint64(3)
+LEADER: Final = np.uint64(4)
 """The seat that opens this round."""
-STARTED: Final = 5
+STARTED: Final = np.uint64(5)
 """The step in which the round was opened."""
-FIRST_ROW: Final = 8
+FIRST_ROW: Final = np.uint64(8)
 """The row of the seat that opened it."""
-BASE: Final = 6
+BASE: Final = np.uint64(6)
 """What all decisions of the block share: `random.block_base`."""
-OPENERS: Final = 7
+OPENERS: Final = np.uint64(7)
 """The tiles that may open."""
-RECORD: Final = 9
+RECORD: Final = np.uint64(9)
 """Length of a record: odd, so that a column of all records spreads over the cache."""
 
 # Rows of the work table: a column for each lane of a list, in the list's order.

@@ -76,7 +76,11 @@ from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
 from workers.engine.scalar.random import block_base
 
 _L = np.uint64(LANES)
-_MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED = (np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED))
+_ZERO, _ONE, _LANES, _WIDTH = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(WIDTH)
+_MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED, _HANDS, _TOUCHED = (
+    np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED, HANDS, TOUCHED)
+)
+_RECORDS = LANES * int(RECORD)
 _TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
 _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
 _NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
@@ -103,37 +107,37 @@ def play_lanes(
     players = rules[PLAYERS]
     rows = np.zeros(ROWS * WIDTH, np.uint32)
     addresses = np.zeros(MAX_SEATS * WIDTH, np.uint64)
-    records = np.zeros(LANES * RECORD, np.int64)
+    records = np.zeros(_RECORDS, np.int64)
     dealt = np.zeros(MAX_SEATS * WIDTH, np.uint32)
     table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
     ended = np.zeros(LANES, np.uint8)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
-    fresh = np.zeros(LANES, np.int64)
-    done = np.zeros(LANES, np.int64)
-    due = np.zeros(MAX_SEATS * LANES, np.int64)
+    fresh = np.zeros(LANES + 1, np.uint64)
+    done = np.zeros(LANES + 1, np.uint64)
+    due = np.zeros(MAX_SEATS * LANES, np.uint64)
     dues = np.zeros(MAX_SEATS, np.int64)
-    over = np.zeros(LANES + 1, np.int64)
+    over = np.zeros(LANES + 1, np.uint64)
 
     matches = rounds.shape[0]
     begun = min(matches, LANES)
     for lane in range(begun):
-        done[lane] = lane
+        done[lane] = uint64(lane)
     _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, fresh, 0)
     going_on = begun
     under_way = begun
     step = 0
-    row = 0
+    row = uint64(0)
     while under_way:
         deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt)
         _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
-        turn = row % period
-        first = turn * LANES
+        turn = row % word(period)
+        first = turn * _LANES
         opened = dues[turn]
         dues[turn] = 0
         _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
-        copy_row(rows, uint64((HANDS + row) * WIDTH), _MOVER)
+        copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
         _play(rules, programs, turn, reads_table, rows, addresses, ended, row)
-        copy_row(rows, _MOVER, uint64((HANDS + row) * WIDTH))
+        copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
         begin_lines(rows, ended, table, due, first, opened, row)
         ending = _gather(ended, over)
         _judge(rules, rows, records, table, over, ending)
@@ -147,14 +151,15 @@ def play_lanes(
         going_on += again
         under_way -= finished - again
         step += 1
-        row = row + 1 if row + 1 < players else 0
+        row = row + _ONE if row + _ONE < word(players) else _ZERO
 
 
 @compiled()
 def _begin_matches(rules, records, table, lanes, count, first, seed, first_block, rotations, fresh, going_on):
     """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`."""
     for number in range(count):
-        lane = lanes[number]
+        column = uint64(number)
+        lane = lanes[column]
         record = lane * RECORD
         match = first + number
         block = first_block + word(match // rotations)
@@ -164,8 +169,8 @@ def _begin_matches(rules, records, table, lanes, count, first, seed, first_block
         records[record + ROUND] = 0
         records[record + LEADER] = leader_by_lot(rules, seed, block)
         records[record + BASE] = whole(block_base(seed, block))
-        write_counters(records, record, table, going_on + number)
-        fresh[going_on + number] = lane
+        write_counters(records, record, table, word(going_on) + column)
+        fresh[word(going_on) + column] = lane
 
 
 @compiled()
@@ -174,29 +179,29 @@ def _queue(rules, tile_sets, period, records, lanes, count, dealt, hands, due, d
     players = rules[PLAYERS]
     if rules[OPENS_BY_DOUBLE]:
         for number in range(count):
-            lane = lanes[number]
+            lane = lanes[uint64(number)]
             record = lane * RECORD
             openers = ALL
             if records[record + ROUND] == 0:
                 for seat in range(players):
-                    hands[2 * seat] = uint64(dealt[seat * WIDTH + lane])
+                    hands[2 * seat] = uint64(dealt[uint64(seat) * _WIDTH + lane])
                 leader, tile = opening_tile(rules, tile_sets, hands)
                 records[record + LEADER] = leader
                 openers = uint32(bit(tile))
-            records[record + OPENERS] = openers
+            records[record + OPENERS] = whole(uint64(openers))
     if period == 1:
         for number in range(count):
-            due[number] = lanes[number]
+            due[uint64(number)] = lanes[uint64(number)]
         dues[0] = count
         return
     for number in range(count):
-        lane = lanes[number]
+        lane = lanes[uint64(number)]
         record = lane * RECORD
         place = records[record + LEADER] - records[record + ROTATION]
         place = place + players if place < 0 else place
         # A period that is shorter than the number of players is 1 or 2.
-        turn = place if period == players else place & (period - 1)
-        due[turn * LANES + dues[turn]] = lane
+        turn = word(place if period == players else place & (period - 1))
+        due[turn * _LANES + word(dues[turn])] = lane
         dues[turn] += 1
 
 
@@ -224,7 +229,8 @@ def _judge(rules, rows, records, table, over, ending):
 def _gather(ended, over):
     """The lanes whose round has ended, in order, into `over`; returns how many."""
     count = uint64(0)
-    for lane in range(LANES):
+    for number in range(LANES):
+        lane = uint64(number)
         over[count] = lane
         count += uint64(ended[lane])
     return whole(count)
@@ -233,7 +239,7 @@ def _gather(ended, over):
 @compiled()
 def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
     """One ply of every lane by the program of a place; the seat to move stands on this row of each kind."""
-    first = uint64(row * WIDTH)
+    first = row * _WIDTH
     kind = programs[place, _FINISH]
     plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
     if kind == _RANDOM:
@@ -241,7 +247,7 @@ def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
     elif kind != _TOP:
         draw_long_words(rows, addresses, first)
     if reads_table:
-        note_lacks(rows, uint64((TOUCHED + row) * WIDTH))
+        note_lacks(rows, _TOUCHED + row * _WIDTH)
     if plain and kind == _RANDOM and rules[HAND] <= _TABLED_HAND:
         play_random(rows, ended)
         return
@@ -303,9 +309,9 @@ def _weights(programs, place):
 @compiled()
 def _gather_lacks(rules, rows, row):
     """What the next seat and what all other seats together are known to lack."""
-    players = rules[PLAYERS]
-    after = row + 1 if row + 1 < players else 0
-    copy_row(rows, uint64((TOUCHED + after) * WIDTH), _NEXT_TOUCHED)
+    players = word(rules[PLAYERS])
+    after = row + _ONE if row + _ONE < players else _ZERO
+    copy_row(rows, _TOUCHED + after * _WIDTH, _NEXT_TOUCHED)
     copy_row(rows, _NEXT_TOUCHED, _OTHERS_TOUCHED)
-    for distance in range(2, players):
-        merge_row(rows, uint64((TOUCHED + (row + distance) % players) * WIDTH), _OTHERS_TOUCHED)
+    for distance in range(2, rules[PLAYERS]):
+        merge_row(rows, _TOUCHED + (row + uint64(distance)) % players * _WIDTH, _OTHERS_TOUCHED)

@@ -50,7 +50,7 @@ from workers.engine.lanes.layout import (
     WIDTH,
     ZERO32,
 )
-from workers.engine.scalar.bits import lowest, word
+from workers.engine.scalar.bits import lowest, whole, word
 from workers.engine.scalar.layout import (
     BY_LIGHTEST_TILE,
     CLOCKWISE,
@@ -69,12 +69,24 @@ from workers.engine.scalar.settle import match_winners, next_leader, pips_outsid
 
 _GAMMA = np.uint64(rng.GAMMA)
 _P0, _P1, _P2, _P3 = PIP_PLANES
-_AHEAD, _AWARD, _HELD = (np.uint64(row * WIDTH) for row in (AHEAD, AWARD, HELD))
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_WIDTH = np.uint64(WIDTH)
+_HANDS, _TOUCHED, _LEFT, _RIGHT, _UNION, _STOCK = (
+    np.uint64(row * WIDTH) for row in (HANDS, TOUCHED, LEFT, RIGHT, UNION, STOCK)
+)
+_ORDERED, _AHEAD, _AWARD, _HELD, _OPENED = (np.uint64(row * WIDTH) for row in (ORDERED, AHEAD, AWARD, HELD, OPENED))
+_COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (
+    np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH)
+)
 _NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
 _MANY = np.uint32(1000)
 
+# Indexes are unsigned throughout: for a signed one numba adds code that lets it count from the end.
 
-def _lay_out_for(players: int) -> Callable[..., Any]:
+
+def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
+    players = np.uint64(number_of_players)
+
     @compiled()
     def lay_out(rules, reads_table, rows, addresses, records, dealt, table, lanes, first, count, step, row):
         """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on those after it.
@@ -82,30 +94,31 @@ def _lay_out_for(players: int) -> Callable[..., Any]:
         Here and below the lanes are `lanes[first : first + count]`.
         """
         for number in range(count):
-            lane = lanes[first + number]
+            column = uint64(number)
+            lane = lanes[first + column]
             record = lane * RECORD
-            seat = records[record + LEADER]
+            seat = word(records[record + LEADER])
             base = decision_base(word(records[record + BASE]), records[record + ROUND])
-            table[OPENED * WIDTH + number] = dealt[seat * WIDTH + lane]
+            table[_OPENED + column] = dealt[seat * _WIDTH + lane]
             place = row
             union = ZERO32
-            for _ in range(players):
-                hand = dealt[seat * WIDTH + lane]
-                rows[(HANDS + place) * WIDTH + lane] = hand
-                addresses[place * WIDTH + lane] = base + word(seat) * _GAMMA
+            for _ in range(number_of_players):
+                hand = dealt[seat * _WIDTH + lane]
+                rows[_HANDS + place * _WIDTH + lane] = hand
+                addresses[place * _WIDTH + lane] = base + seat * _GAMMA
                 union = uint32(union | hand)
-                seat = seat + 1 if seat + 1 < players else 0
-                place = place + 1 if place + 1 < players else 0
+                seat = seat + _ONE if seat + _ONE < players else _ZERO
+                place = place + _ONE if place + _ONE < players else _ZERO
             opening = uint32(OPENING | (uint32(records[record + OPENERS]) if rules[OPENS_BY_DOUBLE] else ALL))
-            rows[LEFT * WIDTH + lane] = opening
-            rows[RIGHT * WIDTH + lane] = opening
-            rows[UNION * WIDTH + lane] = uint32(union | OPENING)
+            rows[_LEFT + lane] = opening
+            rows[_RIGHT + lane] = opening
+            rows[_UNION + lane] = uint32(union | OPENING)
             records[record + STARTED] = step
-            records[record + FIRST_ROW] = row
+            records[record + FIRST_ROW] = whole(row)
             if reads_table:
-                rows[STOCK * WIDTH + lane] = uint32(ALL ^ union)
-                for place in range(players):
-                    rows[(TOUCHED + place) * WIDTH + lane] = ZERO32
+                rows[_STOCK + lane] = uint32(ALL ^ union)
+                for seat in range(number_of_players):
+                    rows[_TOUCHED + uint64(seat) * _WIDTH + lane] = ZERO32
 
     return lay_out
 
@@ -113,13 +126,15 @@ def _lay_out_for(players: int) -> Callable[..., Any]:
 @compiled()
 def begin_lines(rows, ended, table, lanes, first, count, row):
     """After the opening ply of some lanes: the ends of the lines that the tiles began, which may already end the rounds."""
+    hands = _HANDS + row * _WIDTH
     for number in range(count):
-        lane = lanes[first + number]
-        tile = lowest(uint64(table[OPENED * WIDTH + number] ^ rows[(HANDS + row) * WIDTH + lane]))
+        column = uint64(number)
+        lane = lanes[first + column]
+        tile = word(lowest(uint64(table[_OPENED + column] ^ rows[hands + lane])))
         left, right = LOW_SUIT[tile], HIGH_SUIT[tile]
-        rows[LEFT * WIDTH + lane] = left
-        rows[RIGHT * WIDTH + lane] = right
-        blocked = uint32(rows[UNION * WIDTH + lane] & uint32(left | right)) == ZERO32
+        rows[_LEFT + lane] = left
+        rows[_RIGHT + lane] = right
+        blocked = uint32(rows[_UNION + lane] & uint32(left | right)) == ZERO32
         ended[lane] |= uint8(blocked)
 
 
@@ -130,7 +145,9 @@ def _pips(hand):
     return uint32(low + uint32(high << uint32(2)))
 
 
-def _judge_for(players: int) -> Callable[..., Any]:
+def _judge_for(number_of_players: int) -> Callable[..., Any]:
+    players = np.uint64(number_of_players)
+
     @compiled()
     def judge(rows, records, table, lanes, count, net):
         """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
@@ -138,19 +155,20 @@ def _judge_for(players: int) -> Callable[..., Any]:
         Takes the hands off the lanes. `net` is whether a winner by lightness pays for the own hand.
         """
         for number in range(count):
-            lane = lanes[number]
-            place = records[lane * RECORD + FIRST_ROW]
-            for distance in range(players):
-                table[(ORDERED + distance) * WIDTH + number] = rows[(HANDS + place) * WIDTH + lane]
-                rows[(HANDS + place) * WIDTH + lane] = ZERO32
-                place = place + 1 if place + 1 < players else 0
+            column = uint64(number)
+            lane = lanes[column]
+            place = word(records[lane * RECORD + FIRST_ROW])
+            for distance in range(number_of_players):
+                table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
+                rows[_HANDS + place * _WIDTH + lane] = ZERO32
+                place = place + _ONE if place + _ONE < players else _ZERO
         own = uint32(2) if net else uint32(1)
         for strip in range((count + COLUMNS - 1) // COLUMNS):
             for number in range(COLUMNS):
                 column = uint64(strip * COLUMNS) + uint64(number)
                 low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
-                for distance in range(players):
-                    hand = table[uint64((ORDERED + distance) * WIDTH) + column]
+                for distance in range(number_of_players):
+                    hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
                     pips = _pips(hand)
                     total = uint32(total + pips)
                     held = uint32(held + ones32(hand))
@@ -172,13 +190,13 @@ judge_2, judge_3, judge_4 = map(_judge_for, (2, 3, 4))
 
 
 @compiled()
-def _by_general_rules(rules, tile_sets, figures, table, number, leader, hands):
+def _by_general_rules(rules, tile_sets, figures, table, column, leader, hands):
     """Who wins a round, what, and who leads next, by the rules of `scalar.settle`: (winner, award, leader)."""
     players = rules[PLAYERS]
     seat = leader
     mover = leader
     for distance in range(players):
-        hand = uint64(table[(ORDERED + distance) * WIDTH + number])
+        hand = uint64(table[_ORDERED + uint64(distance) * _WIDTH + column])
         hands[2 * seat] = hand
         if not hand:
             mover = seat
@@ -206,16 +224,17 @@ def settle(
     plain = rules[NEXT_LEADER] == CLOCKWISE and not partners and not rules[BY_LIGHTEST_TILE]
     target = rules[TARGET] if rules[TARGET] else 1 << 60
     last_round = rules[LAST_ROUND]
-    going_on = finished = 0
+    going_on = finished = _ZERO
     all_plies = all_placed = all_blocked = all_tied = all_led = 0
     for number in range(count):
-        lane = lanes[number]
+        column = uint64(number)
+        lane = lanes[column]
         record = lane * RECORD
         leader = records[record + LEADER]
-        match = records[record + MATCH]
-        ahead = int64(table[AHEAD * WIDTH + number])
-        held = int64(table[HELD * WIDTH + number])
-        award = int64(table[AWARD * WIDTH + number])
+        match = word(records[record + MATCH])
+        ahead = int64(table[_AHEAD + column])
+        held = int64(table[_HELD + column])
+        award = int64(table[_AWARD + column])
         blocked = held < OUT
         leads = leader + 1 if leader + 1 < players else 0
         if plain:
@@ -223,7 +242,7 @@ def settle(
             winner = winner - players if winner >= players else winner
             winner = NONE if ahead == NOBODY else winner
         else:
-            winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, number, leader, hands)
+            winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, column, leader, hands)
         all_blocked += blocked
         all_tied += winner < 0
         all_plies += step - records[record + STARTED] + 1 + (players if blocked else 0)
@@ -233,22 +252,22 @@ def settle(
         records[record + LEADER] = leads
         over = rounds_played >= last_round
         if winner >= 0:
-            rounds_won[records[record + ROTATION], winner] += 1
+            rounds_won[word(records[record + ROTATION]), word(winner)] += 1
             all_led += winner == leader
             if partners:
-                scores[match, (winner + 2) % players] += award
-            score = scores[match, winner] + award
-            scores[match, winner] = score
+                scores[match, word((winner + 2) % players)] += award
+            score = scores[match, word(winner)] + award
+            scores[match, word(winner)] = score
             over |= score >= target
         # Both lists are written and one of them moves on: which is hard to foretell, and costs more than writing.
         done[finished] = lane
         fresh[going_on] = lane
         write_counters(records, record, table, going_on)
-        finished += over
-        going_on += not over
-    for number in range(finished):
-        record = done[number] * RECORD
-        match = records[record + MATCH]
+        finished += uint64(over)
+        going_on += uint64(not over)
+    for number in range(whole(finished)):
+        record = done[uint64(number)] * RECORD
+        match = word(records[record + MATCH])
         rounds[match] = records[record + ROUND]
         _, winners[match] = match_winners(rules, scores[match], records[record + ROUND])
     totals[PLIES] += all_plies
@@ -256,12 +275,13 @@ def settle(
     totals[BLOCKED_ROUNDS] += all_blocked
     totals[TIED_BLOCKED_ROUNDS] += all_tied
     totals[LEADER_ROUNDS_WON] += all_led
-    return going_on, finished
+    return whole(going_on), whole(finished)
 
 
 @compiled(inline=True)
 def write_counters(records, record, table, column):
+    """Where a lane's next deal has its counters in the work table."""
     block = word(records[record + BLOCK])
-    table[COUNTER_ROUND * WIDTH + column] = uint32(records[record + ROUND])
-    table[COUNTER_LOW * WIDTH + column] = uint32(block)
-    table[COUNTER_HIGH * WIDTH + column] = uint32(block >> uint64(32))
+    table[_COUNTER_ROUND + column] = uint32(records[record + ROUND])
+    table[_COUNTER_LOW + column] = uint32(block)
+    table[_COUNTER_HIGH + column] = uint32(block >> uint64(32))
