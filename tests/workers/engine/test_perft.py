@@ -8,14 +8,15 @@ import pytest
 
 from tests.workers.engine.engines import Branch, golden, tile_of, walk_compiled
 from workers.engine.perft import perft
-from workers.engine.reference import Placement, Round, placements
+from workers.engine.reference import LineEnds, Placement, Round, ends_after, placements
 from workers.engine.rules import resolve_ruleset
+from workers.engine.tiles import Tile
 from workers.errors import InvalidInput
 
 TREES = golden("game_trees")["trees"]
 DEALS = [deal for kind in golden("facts")["exact_deals"].values() for deal in kind]
 BY_PLACEMENT = [deal for deal in DEALS if deal["rule"] == "placement"]
-BY_TILE = [deal for deal in DEALS if deal["rule"] == "tile" and "hands" in deal]
+BY_TILE = [deal for deal in DEALS if deal["rule"] == "tile"]
 DRAWN = {
     "ruleset": "draw", "players": 2, "hands": [[[1, 1], [2, 2]], [[5, 6], [0, 3]]], "leader": 0,
     "stock": [[3, 3], [1, 5], [2, 6], [0, 0], [4, 4]],
@@ -70,26 +71,37 @@ def test_exact_deals_under_uniform_placements_in_both_engines(deal: dict[str, An
     assert found["e_award"] == deal["E_award_exact"]
 
 
-def chance_by_tile(branch: Branch, deal: dict[str, Any]) -> Fraction:
-    """How likely a branch is when a tile is chosen first, then an end: legal placements by the literal rules."""
-    hands = [list(map(tile_of, hand)) for hand in deal["hands"]]
-    chance, ends = Fraction(1), None
-    for _, seat, _, tile, end in branch.plies:
-        if tile is None:
-            continue
-        legal = placements(hands[seat], ends)
-        chance /= len({each.tile for each in legal}) * sum(each.tile == tile for each in legal)
-        state = Round(branch.ruleset, hands, seat, line_ends=ends)
-        chosen = Placement(tile, end)
-        state.take_turn(lambda _view, chosen=chosen: chosen)  # type: ignore[misc]
-        ends = state.line_ends
-    return chance
+class ByTile:
+    """How likely branches are when a tile is chosen first, then an end: legal placements by the literal rules."""
+
+    def __init__(self, deal: dict[str, Any]) -> None:
+        hands = tuple(tuple(map(tile_of, hand)) for hand in deal["hands"])
+        self._begun: dict[tuple[Any, ...], tuple[Fraction, LineEnds | None, tuple[tuple[Tile, ...], ...]]] = {
+            (): (Fraction(1), None, hands)
+        }
+
+    def chance(self, branch: Branch) -> Fraction:
+        """The chance of the whole branch; branches that begin alike share the work."""
+        return self._after(tuple((seat, tile, end) for _, seat, _, tile, end in branch.plies if tile is not None))[0]
+
+    def _after(self, plies: tuple[Any, ...]) -> tuple[Fraction, LineEnds | None, tuple[tuple[Tile, ...], ...]]:
+        if plies not in self._begun:
+            chance, ends, hands = self._after(plies[:-1])
+            seat, tile, end = plies[-1]
+            legal = placements(hands[seat], ends)
+            chance /= len({each.tile for each in legal}) * sum(each.tile == tile for each in legal)
+            left = tuple(
+                tuple(held for held in hand if (holder, held) != (seat, tile)) for holder, hand in enumerate(hands)
+            )
+            self._begun[plies] = chance, ends_after(ends, Placement(tile, end)), left
+        return self._begun[plies]
 
 
-@pytest.mark.parametrize("deal", [deal for deal in BY_TILE if len(deal["hands"]) == 3 or deal["E_award"][0] < 1])
+@pytest.mark.parametrize("deal", BY_TILE, ids=lambda deal: f"{len(deal['hands'])} players")
 def test_exact_deals_under_uniform_tiles(deal: dict[str, Any]) -> None:
+    by_tile = ByTile(deal)
     branches = [
-        Branch(branch.ruleset, branch.trace, chance_by_tile(branch, deal), branch.blocked, branch.winner, branch.credit)
+        Branch(branch.ruleset, branch.trace, by_tile.chance(branch), branch.blocked, branch.winner, branch.credit)
         for branch in walk_compiled("block", deal["hands"], deal["leader"])
     ]
     found = weighed(branches, len(deal["hands"]))
