@@ -11,6 +11,7 @@ from service.events import Feeds
 from service.local.errors import LocalError
 from service.local.ports import listen
 from service.settings import ServiceSettings
+from workers.logs import log_in_lines
 
 KEEP_ALIVE_SECONDS: Final = 30
 
@@ -34,6 +35,7 @@ def serve(host: str | None, port: int | None, descriptor: int | None = None) -> 
     `descriptor` is a socket that listens already, handed down by a supervisor that keeps it open across restarts. Raises
     `LocalError` where the port is taken.
     """
+    log_in_lines()
     settings = ServiceSettings()
     host, port = host or settings.host, settings.port if port is None else port
     server_socket = socket.socket(fileno=descriptor) if descriptor is not None else listen(port, host)

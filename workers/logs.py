@@ -24,5 +24,5 @@ def log_in_lines() -> None:
         handler.setFormatter(OneLine("%(asctime)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.WARNING)
-    for own in ("workers.app", "workers.scheduler"):
+    for own in ("workers.app", "workers.scheduler", "workers.regressions"):
         logging.getLogger(own).setLevel(logging.INFO)

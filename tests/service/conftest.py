@@ -1,12 +1,16 @@
-"""A real API process's inside: uvicorn on a free port in a thread, on a real Redis."""
+"""A real API process's inside: uvicorn on a free port in a thread, on a real Redis; and real schedulers beside it."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
 import redis
 
-from tests.servers import RedisServer
+from tests.servers import PATIENCE, RedisServer, poll
 from tests.service.running import Hands, Service, serving
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import Permit
@@ -52,3 +56,36 @@ def stored(service: Service) -> Iterator[Callable[[], dict[bytes, bytes]]]:
             return {key: client.dump(key) for key in sorted(client.scan_iter(count=1000))}  # type: ignore[misc]
 
         yield dump
+
+
+@pytest.fixture
+def scheduler_factory(redis_url: str, tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Starts real schedulers: `scheduler_factory(webhook_secret="...")`, keywords being settings. It answers with the log.
+
+    It waits until the scheduler runs, and stops every one at the end of the test.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**settings: object) -> Path:
+        log = tmp_path / f"scheduler-{len(started)}.log"
+        environment = os.environ | {"BLOCKYARD_REDIS_URL": redis_url}
+        environment |= {f"BLOCKYARD_{setting.upper()}": str(value) for setting, value in settings.items()}
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-c", "from workers.scheduler import run; run()"],
+                env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+            )  # fmt: skip
+        started.append(process)
+
+        def is_ready() -> bool:
+            assert process.poll() is None, log.read_text()
+            return "the scheduler runs" in log.read_text()
+
+        poll(is_ready)
+        return log
+
+    yield start
+    for process in started:
+        process.terminate()
+    for process in started:
+        assert process.wait(PATIENCE) == 0

@@ -15,7 +15,8 @@ NAMES = {
     "blockyard_matches", "blockyard_rounds", "blockyard_plies", "blockyard_chunks", "blockyard_chunk_seconds", "blockyard_jobs",
     "blockyard_job_wait_seconds", "blockyard_pending_chunks", "blockyard_leased_chunks", "blockyard_oldest_lease_seconds",
     "blockyard_workers", "blockyard_worker_busy_ratio", "blockyard_redis_up", "blockyard_http_requests",
-    "blockyard_http_request_seconds",
+    "blockyard_http_request_seconds", "blockyard_regression_verdict", "blockyard_regression_llr",
+    "blockyard_regression_last_run_timestamp_seconds",
 }  # fmt: skip
 
 

@@ -16,7 +16,10 @@ CALLS = {
     ("get", "/v1/jobs/{id}/scenarios/{k}/matches/{m}"), ("get", "/v1/jobs/{id}/scenarios/{k}/matches"),
     ("get", "/v1/jobs/{id}/scenarios/{k}/matches/{m}/rounds/{r}.svg"), ("get", "/v1/policies"), ("get", "/v1/rulesets"),
     ("get", "/v1/workers"), ("post", "/v1/judge"), ("post", "/v1/perft"), ("get", "/metrics"), ("get", "/healthz"),
-    ("get", "/readyz"),
+    ("get", "/readyz"), ("put", "/v1/regressions/{name}"), ("get", "/v1/regressions/{name}"),
+    ("delete", "/v1/regressions/{name}"), ("get", "/v1/regressions"), ("post", "/v1/regressions/{name}/runs"),
+    ("get", "/v1/regressions/{name}/runs"), ("get", "/v1/regressions/{name}/runs/{id}"),
+    ("post", "/v1/regressions/{name}/promote"), ("post", "/v1/regression-runs"),
 }  # fmt: skip
 
 
@@ -52,7 +55,7 @@ def test_problems_are_problem_documents(document: dict[str, Any]) -> None:
             assert kind == "application/problem+json"
         if "requestBody" in operation:
             assert {"400", "413", "415", "422"} <= set(failures), path
-        if path.startswith("/v1/jobs"):
+        if path.startswith(("/v1/jobs", "/v1/regression")):
             assert "503" in failures, (method, path)
         if "{id}" in path:
             assert "404" in failures, (method, path)
