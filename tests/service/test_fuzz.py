@@ -43,6 +43,22 @@ JOB = st.one_of(
     st.fixed_dictionaries({}, optional={"scenarios": st.lists(SCENARIO, max_size=2), "matrix": MATRIX, "seed": SCALARS}),
     documents("name", "seed", "priority", "labels", "scenarios", "matrix", "policies", "matches", "players"),
 )
+TEST = st.fixed_dictionaries(
+    {"name": st.text(max_size=3), "candidate": POLICY, "baseline": POLICY},
+    optional={
+        "players": st.integers(1, 9), "ruleset": RULESET, "h0": st.one_of(st.just(-0.02), SCALARS), "h1": SCALARS,
+        "max_matches": st.one_of(st.just(1000), SCALARS),
+    },
+).map(lambda changes: {"players": 2, "h0": -0.02, "h1": 0.0, "max_matches": 1000, **changes})  # fmt: skip
+REGRESSION = st.fixed_dictionaries(
+    {"name": st.just("nightly"), "tests": st.lists(st.one_of(TEST, documents("name")), max_size=3)},
+    optional={
+        **dict.fromkeys(("alpha", "beta", "seed", "labels"), SCALARS),
+        "schedule": st.one_of(SCALARS, st.sampled_from(["0 2 * * *", "0 0 31 2,4 *", "@daily", "0 0 29 2 *"])),
+        "timezone": st.one_of(SCALARS, st.sampled_from(["UTC", "Europe", "../x", "/etc/passwd"])),
+        "webhook": st.one_of(SCALARS, st.sampled_from(["http://a", "http://a:99999", "http://[1", "ftp://a"])),
+    },
+)
 TILES = st.lists(st.lists(st.integers(-1, 13), max_size=3), max_size=3)
 TABLE = st.fixed_dictionaries(
     {"players": st.one_of(st.just(2), SCALARS), "hands": st.one_of(st.lists(TILES, max_size=4), SCALARS)},
@@ -54,7 +70,8 @@ TABLE = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize(
-    ("path", "bodies", "good"), [("/v1/jobs", JOB, 202), ("/v1/judge", TABLE, 200), ("/v1/perft", TABLE, 200)]
+    ("path", "bodies", "good"),
+    [("/v1/jobs", JOB, 202), ("/v1/regression-runs", REGRESSION, 202), ("/v1/judge", TABLE, 200), ("/v1/perft", TABLE, 200)],
 )
 def test_any_document_gets_a_sound_answer(
     http: httpx2.Client, stored: Callable[[], dict[bytes, bytes]], path: str, bodies: st.SearchStrategy[Any], good: int

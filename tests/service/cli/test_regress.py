@@ -82,9 +82,7 @@ def test_verdicts_are_exit_codes(
 
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
     candidate = write("lightest", "candidate.json")
-    caught = ask(
-        "regress", "run", spec, "--candidate", candidate, "--wait", "--junit", str(junit), "--markdown", str(markdown)
-    )
+    caught = ask("regress", "run", spec, "--candidate", candidate, "--wait", "--junit", str(junit), "--markdown", str(markdown))
     assert caught.code == 4, caught.err
     assert "regressed" in caught.out
     assert max(map(len, caught.out.splitlines())) <= 80

@@ -27,9 +27,7 @@ def test_golden_histograms(blockyard: Command, case: dict[str, Any]) -> None:
     equal = Fraction(1, case["n"])
     h0, h1 = (float(Fraction(case[share]) - equal) for share in ("s0", "s1"))
     blocks = ",".join(map(str, case["block_win_histogram"]))
-    said = blockyard(
-        "sprt", f"--players={case['n']}", f"--blocks={blocks}", f"--h0={h0!r}", f"--h1={h1!r}", "--json"
-    )
+    said = blockyard("sprt", f"--players={case['n']}", f"--blocks={blocks}", f"--h0={h0!r}", f"--h1={h1!r}", "--json")
     assert said.code == 0, said.err
     found = orjson.loads(said.out)
     assert list(found) == FIELDS
