@@ -19,7 +19,7 @@ class Settings(BaseSettings):
 
     lease_seconds: Seconds = 5.0
     """How long a chunk stays with a worker that shows no sign of life; it is renewed three times in that time."""
-    permit_seconds: Seconds = 1.0
+    permit_seconds: Seconds = 2.0
     """How long a permit works before it stands in line again."""
     permit_patience_seconds: Seconds = 5.0
     """How long a permit may be silent before it is held for lost and sent again."""

@@ -12,7 +12,7 @@ from typing import Final
 from workers.errors import LedgerUnavailable, NotFound
 from workers.jobs.ledger import Ledger
 from workers.jobs.play_range import Played, Table
-from workers.jobs.records import Lease
+from workers.jobs.records import Claim, Lease
 
 log = logging.getLogger(__name__)
 
@@ -91,25 +91,30 @@ class Shift:
 
     def work(self, slot: str, generation: str) -> str | None:
         """Works for about a second; answers the generation under which the permit is to be sent again, None if not at all."""
-        ledger, is_message = self._ledger, True
-        end = monotonic() + ledger.settings.permit_seconds
-        while True:
-            claim = ledger.claim(slot, generation, self._worker, is_message=is_message)
-            is_message = False
-            if claim.outcome in ("idle", "stale"):
-                return None
+        end = monotonic() + self._ledger.settings.permit_seconds
+        claim = self._ledger.claim(slot, generation, self._worker, is_message=True)
+        while claim.outcome not in ("idle", "stale"):
             generation = claim.generation
+            following: Claim | None = None
             if claim.outcome == "drain":
                 time.sleep(DRAIN_PAUSE)
                 return generation
             if claim.lease is None:
                 time.sleep(LATER_PAUSE)
             else:
-                self._turn(claim.lease, slot, generation)
-            if monotonic() >= end or self._is_stopping():
-                return generation
+                following = self._turn(claim.lease, slot, generation, end)
+            if following is None:
+                if self._is_over(end):
+                    return generation
+                following = self._ledger.claim(slot, generation, self._worker)
+            claim = following
+        return None
 
-    def _turn(self, lease: Lease, slot: str, generation: str) -> None:
+    def _is_over(self, end: float) -> bool:
+        return monotonic() >= end or self._is_stopping()
+
+    def _turn(self, lease: Lease, slot: str, generation: str, end: float) -> Claim | None:
+        """Plays and records a chunk; answers the next claim if there was time for one."""
         turn = self._renewer.begin(lease, slot, generation)
         played, reason = None, ""
         try:
@@ -125,18 +130,22 @@ class Shift:
         if reason:
             self._ledger.fail(lease, reason)
         elif played is not None:
-            self._record(lease, played, busy)
+            return self._record(turn, played, busy, end)
+        return None
 
-    def _record(self, lease: Lease, played: Played, busy: float) -> None:
+    def _record(self, turn: _Turn, played: Played, busy: float, end: float) -> Claim | None:
         """Offers the result again while Redis is away, for as long as a lease: it would only have to be played again."""
-        end = monotonic() + self._ledger.settings.lease_seconds
+        give_up = monotonic() + self._ledger.settings.lease_seconds
         while True:
             try:
-                outcome = self._ledger.record(lease, played, self._worker, busy)
-                log.debug("job %s: blocks %d to %d %s", lease.job_id, lease.first, lease.last - 1, outcome)
-                return
+                if self._is_over(end):
+                    self._ledger.record(turn.lease, played, self._worker, busy)
+                    return None
+                return self._ledger.record_and_claim(
+                    turn.lease, played, self._worker, busy, turn.slot, turn.generation
+                )[1]  # fmt: skip
             except LedgerUnavailable:
-                if monotonic() > end:
+                if monotonic() > give_up:
                     raise
                 time.sleep(RECORD_PAUSE)
 

@@ -1,10 +1,11 @@
 """The wire to Redis: connections, scripts, and one error for everything that keeps Redis from answering."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from redis import Redis, exceptions
 from redis.backoff import ConstantBackoff
@@ -59,20 +60,53 @@ def script_text(name: str) -> str:
     return (folder / "prelude.lua").read_text() + (folder / f"{name}.lua").read_text()
 
 
+@cache
+def script_digest(name: str) -> str:
+    """The name by which Redis knows the script."""
+    return hashlib.sha1(script_text(name).encode(), usedforsecurity=False).hexdigest()
+
+
+def _is_unknown(answer: object) -> bool:
+    return isinstance(answer, exceptions.NoScriptError)
+
+
+Call: TypeAlias = tuple[str | int | float | bytes, ...]
+"""A script's name and its arguments."""
+
+
 class Store:
     """A Redis client with the ledger's scripts. Threads may share it."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._scripts: dict[str, Any] = {}
 
-    def run(self, name: str, *arguments: str | int | float | bytes) -> Any:
-        """Runs a script by its digest; a server that has forgotten it is taught again."""
-        script = self._scripts.get(name)
-        if script is None:
-            script = self._scripts[name] = self._redis.register_script(script_text(name))
+    def run(self, *call: str | int | float | bytes) -> Any:
+        """Runs a script: its name, then its arguments."""
+        return self.run_all(call)[0]
+
+    def run_all(self, *calls: Call) -> list[Any]:
+        """Runs scripts one after the other in one round trip, by their digests; a server that forgot them is taught again.
+
+        If one raises, those after it have run nevertheless.
+        """
         with reaching_redis():
-            return script(keys=[ROOT], args=arguments)
+            answers = self._send(calls)
+            if any(map(_is_unknown, answers)):
+                for name, *_ in calls:
+                    self._redis.script_load(script_text(str(name)))
+                again = iter(self._send([c for c, a in zip(calls, answers, strict=True) if _is_unknown(a)]))
+                answers = [next(again) if _is_unknown(answer) else answer for answer in answers]
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
+            return answers
+
+    def _send(self, calls: Sequence[Call]) -> list[Any]:
+        pipeline: Any = self._redis.pipeline(transaction=False)
+        for name, *arguments in calls:
+            pipeline.execute_command("EVALSHA", script_digest(str(name)), 1, ROOT, *arguments)
+        answers: list[Any] = pipeline.execute(raise_on_error=False)
+        return answers
 
     @contextmanager
     def reading(self) -> Iterator[Redis]:

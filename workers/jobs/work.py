@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -12,6 +12,7 @@ from workers.jobs.figures import JOB_WAIT_BOUNDS
 from workers.jobs.keys import QUEUES
 from workers.jobs.play_range import Played
 from workers.jobs.records import Claim, Lease
+from workers.jobs.store import Call
 
 MAX_RAISED: Final = 2
 """A chunk whose play raises is repeated once; the second time fails the job."""
@@ -34,18 +35,7 @@ class WorkDesk(Desk):
         slower chunk: ask again soon); `idle` (the permit is parked, there is nothing to do); `drain` (the worker shall take
         no more); `stale` (another message has this slot).
         """
-        settings = self.settings
-        answer = self.store.run(
-            "claim", version, slot, generation, "1" if is_message else "0", worker,
-            milliseconds(settings.lease_seconds), milliseconds(settings.permit_patience_seconds), settings.chunk_seconds,
-            settings.chunk_blocks, settings.first_chunk_blocks, settings.chunk_growth, settings.chunk_scenarios,
-            milliseconds(settings.audit_patience_seconds), WAIT_BOUNDS,
-        )  # fmt: skip
-        texts = [text.decode() for text in answer]
-        if texts[0] == "work":
-            _, generation, job_id, run, kind, first, last, token = texts
-            return Claim("work", generation, Lease(job_id, run, kind == "a", int(first), int(last), token))
-        return Claim(texts[0], texts[-1])
+        return _claim(self.store.run(*self._claim_call(slot, generation, worker, is_message, version)))
 
     def renew(
         self, lease: Lease, slot: str, generation: str, worker: str, busy_seconds: float, version: str = ENGINE_VERSION
@@ -63,16 +53,18 @@ class WorkDesk(Desk):
 
         A lease that has run out in the meantime does not matter: whoever plays the blocks, the result is the same.
         """
-        tallies = orjson.dumps([[scenario, tally.to_json()] for scenario, tally in played.tallies])
-        entry = b'{"first":%d,"blocks":%d,"seconds":%.6f,"tallies":%s}' % (
-            lease.first, lease.last - lease.first, played.seconds, tallies,
-        )  # fmt: skip
-        speeds = [value for speed in played.speeds for value in (speed.field, speed.blocks, f"{speed.seconds:.6f}")]
-        outcome: bytes = self.store.run(
-            "record", *lease.name, hashlib.sha256(tallies).hexdigest(), entry, f"{played.seconds:.6f}", worker,
-            process or os.getpid(), played.matches, self.settings.audit_every, milliseconds(busy_seconds), *speeds,
-        )  # fmt: skip
+        outcome: bytes = self.store.run(*self._record_call(lease, played, worker, busy_seconds, process))
         return outcome.decode()
+
+    def record_and_claim(
+        self, lease: Lease, played: Played, worker: str, busy_seconds: float, slot: str, generation: str
+    ) -> tuple[str, Claim]:
+        """Records a chunk and claims the next in one round trip: a playing process waits for Redis once a chunk."""
+        outcome, answer = self.store.run_all(
+            self._record_call(lease, played, worker, busy_seconds, None),
+            self._claim_call(slot, generation, worker, False, ENGINE_VERSION),
+        )
+        return outcome.decode(), _claim(answer)
 
     def fail(self, lease: Lease, reason: str) -> str:
         """Tells that the play raised: `retried` the first time, then `failed`; `refused` where the lease was lost."""
@@ -90,3 +82,31 @@ class WorkDesk(Desk):
             MAX_LOST,
         )  # fmt: skip
         return self.send_permits(permits(issued))
+
+    def _claim_call(self, slot: str, generation: str, worker: str, is_message: bool, version: str) -> Call:
+        settings = self.settings
+        return (
+            "claim", version, slot, generation, "1" if is_message else "0", worker,
+            milliseconds(settings.lease_seconds), milliseconds(settings.permit_patience_seconds), settings.chunk_seconds,
+            settings.chunk_blocks, settings.first_chunk_blocks, settings.chunk_growth, settings.chunk_scenarios,
+            milliseconds(settings.audit_patience_seconds), WAIT_BOUNDS,
+        )  # fmt: skip
+
+    def _record_call(self, lease: Lease, played: Played, worker: str, busy_seconds: float, process: int | None) -> Call:
+        tallies = orjson.dumps([[scenario, tally.to_json()] for scenario, tally in played.tallies])
+        entry = b'{"first":%d,"blocks":%d,"seconds":%.6f,"tallies":%s}' % (
+            lease.first, lease.last - lease.first, played.seconds, tallies,
+        )  # fmt: skip
+        speeds = [value for speed in played.speeds for value in (speed.field, speed.blocks, f"{speed.seconds:.6f}")]
+        return (
+            "record", *lease.name, hashlib.sha256(tallies).hexdigest(), entry, f"{played.seconds:.6f}", worker,
+            process or os.getpid(), played.matches, self.settings.audit_every, milliseconds(busy_seconds), *speeds,
+        )  # fmt: skip
+
+
+def _claim(answer: list[bytes]) -> Claim:
+    texts: list[Any] = [text.decode() for text in answer]
+    if texts[0] == "work":
+        _, generation, job_id, run, kind, first, last, token = texts
+        return Claim("work", generation, Lease(job_id, run, kind == "a", int(first), int(last), token))
+    return Claim(texts[0], texts[-1])

@@ -14,7 +14,7 @@ def make_bench(redis_url: str) -> BenchMaker:
     """Makes a bench; keywords are settings."""
 
     def make(url: str = redis_url, **settings: object) -> Bench:
-        chosen = Settings(**{"chunk_blocks": 5, "audit_every": 0, "lease_seconds": 60, **settings})
+        chosen = Settings(**{"chunk_blocks": 5, "audit_every": 0, "lease_seconds": 600, "worker_life_seconds": 600, **settings})
         sent: list[Permit] = []
         return Bench(Ledger(connect(url), send=sent.append, settings=chosen), sent)
 
