@@ -7,13 +7,15 @@ not grow with the number of matches.
 import multiprocessing
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any, Final
 
 from service.local.bond import die_with_parent
@@ -26,6 +28,8 @@ PIECE_SECONDS: Final = 0.4
 FIRST_PIECE: Final = 1_000
 LARGEST_PIECE: Final = 200_000
 """Matches of a piece; rows of a call are held in memory."""
+QUIET_SECONDS: Final = 0.2
+"""How long to wait for a piece before looking whether we were interrupted."""
 GROWTH: Final = 8
 """A piece may be at most this many times as large as the one before."""
 
@@ -65,21 +69,46 @@ def play_here(lineup: Lineup, blocks: int, processes: int, progress: Callable[[i
     """
     pieces = _Pieces(lineup, blocks)
     tally = Tally.empty(lineup.ruleset.players)
-    if processes == 1 or blocks * lineup.rotations <= FIRST_PIECE:
+    with _Interruption() as interruption, ExitStack() as resources:
+        if processes == 1 or blocks * lineup.rotations <= FIRST_PIECE:
+            parts = _play_alone(lineup, pieces)
+        else:
+            parts = _play_together(resources.enter_context(_players(lineup, processes)), pieces)
         begun = time.perf_counter()
-        for part in _play_alone(lineup, pieces):
-            tally.merge(part)
-            progress(part.matches)
-        return Outcome(tally, time.perf_counter() - begun)
-    with _players(lineup, processes) as players:
-        begun = time.perf_counter()
-        for part in _play_together(players, pieces):
-            tally.merge(part)
-            progress(part.matches)
+        for part in parts:
+            interruption.check()
+            if part is not None:
+                tally.merge(part)
+                progress(part.matches)
         return Outcome(tally, time.perf_counter() - begun)
 
 
-def _play_alone(lineup: Lineup, pieces: _Pieces) -> Iterator[Tally]:
+class _Interruption:
+    """Remembers Ctrl-C until `check` raises it: Python drops an interrupt that arrives within a fork's hooks."""
+
+    def __init__(self) -> None:
+        self._came = False
+        self._before: Any = None
+
+    def __enter__(self) -> "_Interruption":
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def check(self) -> None:
+        """Raises `KeyboardInterrupt` once there was one."""
+        if self._came:
+            raise KeyboardInterrupt
+
+    def _take(self, _number: int, _frame: FrameType | None) -> None:
+        self._came = True
+
+
+def _play_alone(lineup: Lineup, pieces: _Pieces) -> Iterator[Tally | None]:
     piece = pieces.next(0, 0.0)
     while piece is not None:
         begun = time.perf_counter()
@@ -87,14 +116,16 @@ def _play_alone(lineup: Lineup, pieces: _Pieces) -> Iterator[Tally]:
         piece = pieces.next(piece[1], time.perf_counter() - begun)
 
 
-def _play_together(players: "list[Connection[Any, Any]]", pieces: _Pieces) -> Iterator[Tally]:
+def _play_together(players: "list[Connection[Any, Any]]", pieces: _Pieces) -> Iterator[Tally | None]:
+    """Finished pieces as they come; None whenever there was none for a moment."""
     busy: dict[Connection[Any, Any], int] = {}
     for player in players:
         if piece := pieces.next(0, 0.0):
             player.send(piece)
             busy[player] = piece[1]
     while busy:
-        for ready in wait(list(busy)):
+        yield None
+        for ready in wait(list(busy), timeout=QUIET_SECONDS):
             assert isinstance(ready, Connection)
             try:
                 answer = ready.recv()
