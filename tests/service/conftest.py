@@ -18,9 +18,9 @@ from workers.jobs.store import connect
 from workers.settings import Settings
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running(redis_server: RedisServer) -> Iterator[Service]:
-    """One API for all tests."""
+    """One API for the tests of a file: left running, it would fold and sweep among the tests of the ledger."""
     with serving(redis_server.url) as service:
         yield service
 
