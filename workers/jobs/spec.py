@@ -113,9 +113,7 @@ class JobSpec:
 
     def renewed(self) -> "JobSpec":
         """The same batch for this engine version and the policies of today; raises `InvalidInput` where one is gone."""
-        return replace(
-            self, engine_version=ENGINE_VERSION, scenarios=tuple(scenario.renewed() for scenario in self.scenarios)
-        )
+        return replace(self, engine_version=ENGINE_VERSION, scenarios=tuple(scenario.renewed() for scenario in self.scenarios))
 
     def to_json(self) -> dict[str, Any]:
         """The spec as it is stored; the seed as digits, since it may pass 2^53."""
