@@ -4,8 +4,9 @@ local name, host, process, processes, version, life, is_new = unpack(ARGV, 1, 7)
 local worker, recorded = key('worker', name), key('worker', name, 'recorded')
 if is_new == '1' then
     redis.call('DEL', worker, recorded)
-    redis.call('HSET', worker, 'started_at', whole(now))
 end
+-- A worker that was out of reach for longer than its life has no record either, and counts as started when it is back.
+redis.call('HSETNX', worker, 'started_at', whole(now))
 local was = redis.call('HMGET', worker, 'busy', 'beat_at', 'ratio', 'draining')
 local busy = number(redis.call('HGET', recorded, 'busy'))
 local ratio = number(was[3])
