@@ -100,25 +100,27 @@ RECORD: Final = np.uint64(9)
 # Rows of the work table: a column for each lane of a list, in the list's order.
 ORDERED: Final = 0
 """Four rows of hands in playing order, the leader's first."""
-AHEAD: Final = 4
+ORDERED_PIPS: Final = 4
+"""Four rows of their pips."""
+AHEAD: Final = 8
 """How many seats after the leader the winner of the round sits; `NOBODY` where hands tie."""
-AWARD: Final = 5
+AWARD: Final = 9
 """What the winner scores."""
-HELD: Final = 6
+HELD: Final = 10
 """How many tiles were left in the hands, and `OUT` where one of them is empty."""
-OPENED: Final = 7
+OPENED: Final = 11
 """The leader's hand before the opening."""
-COUNTER_ROUND: Final = 8
-COUNTER_LOW: Final = 9
-COUNTER_HIGH: Final = 10
+COUNTER_ROUND: Final = 12
+COUNTER_LOW: Final = 13
+COUNTER_HIGH: Final = 14
 """Counters of the deal: the round, and the two halves of the block's number."""
-FIRST_PAIR: Final = 11
+FIRST_PAIR: Final = 15
 """Four output words: two 64-bit words, for the seats 0 and 1."""
-SECOND_PAIR: Final = 15
+SECOND_PAIR: Final = 19
 """For the seats 2 and 3."""
-REST: Final = 19
+REST: Final = 23
 """The tiles that the seats before left."""
-WORK_ROWS: Final = 20
+WORK_ROWS: Final = 24
 
 NOBODY: Final = 7
 OUT: Final = 64

@@ -69,7 +69,7 @@ from workers.engine.lanes.round import (
     write_counters,
 )
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
-from workers.engine.scalar.bits import bit, whole, word
+from workers.engine.scalar.bits import bit, ones, whole, word
 from workers.engine.scalar.deal import leader_by_lot, opening_tile
 from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
@@ -89,6 +89,17 @@ _OTHER_LACKS, _NO_FOLLOW_UP = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP
 # Places in an encoded program.
 _FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
 _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
+_MARKS = 8
+"""Bytes of a word."""
+_AT_ONCE = 2
+"""Places that are written whether they are set or not; more in eight lanes are rare."""
+_BYTES_TO_BITS = np.uint64(0x0102_0408_1020_4080)
+"""Times eight bytes of 0 or 1: gathers them in the highest byte."""
+PLACES_OF_BITS = np.array(
+    [sum(place << 4 * rank for rank, place in enumerate(p for p in range(8) if bits >> p & 1)) for bits in range(256)],
+    np.uint64,
+)
+"""By eight bits: the places of the set ones, four bits each, from the lowest."""
 _TABLED_HAND = 7
 """The largest hand that `play_random` takes."""
 
@@ -110,13 +121,14 @@ def play_lanes(
     records = np.zeros(_RECORDS, np.int64)
     dealt = np.zeros(MAX_SEATS * WIDTH, np.uint32)
     table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
-    ended = np.zeros(LANES, np.uint8)
+    marks = np.zeros(LANES // _MARKS, np.uint64)
+    ended = marks.view(np.uint8)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
     fresh = np.zeros(LANES + 1, np.uint64)
     done = np.zeros(LANES + 1, np.uint64)
     due = np.zeros(MAX_SEATS * LANES, np.uint64)
     dues = np.zeros(MAX_SEATS, np.int64)
-    over = np.zeros(LANES + 1, np.uint64)
+    over = np.zeros(LANES + _AT_ONCE, np.uint64)
 
     matches = rounds.shape[0]
     begun = min(matches, LANES)
@@ -139,7 +151,7 @@ def play_lanes(
         _play(rules, programs, turn, reads_table, rows, addresses, ended, row)
         copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
         begin_lines(rows, ended, table, due, first, opened, row)
-        ending = _gather(ended, over)
+        ending = _gather(marks, PLACES_OF_BITS, over)
         _judge(rules, rows, records, table, over, ending)
         going_on, finished = settle(
             rules, tile_sets, figures, records, table, over, ending, step, hands, scores, winners, rounds, rounds_won,
@@ -226,13 +238,23 @@ def _judge(rules, rows, records, table, over, ending):
 
 
 @compiled()
-def _gather(ended, over):
-    """The lanes whose round has ended, in order, into `over`; returns how many."""
+def _gather(ended, packed, over):
+    """The lanes whose round has ended, in order, into `over`; returns how many.
+
+    Eight lanes at a time: their marks, a byte each, become the bits of a number, which says where the set ones are.
+    """
     count = uint64(0)
-    for number in range(LANES):
-        lane = uint64(number)
-        over[count] = lane
-        count += uint64(ended[lane])
+    for number in range(LANES // _MARKS):
+        group = uint64(number)
+        marks = (ended[group] * _BYTES_TO_BITS) >> uint64(56)
+        places = packed[marks]
+        first = group * uint64(_MARKS)
+        for position in range(_AT_ONCE):
+            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
+        found = word(ones(marks))
+        for position in range(_AT_ONCE, whole(found)):
+            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
+        count += found
     return whole(count)
 
 

@@ -37,6 +37,7 @@ from workers.engine.lanes.layout import (
     OPENERS,
     OPENING,
     ORDERED,
+    ORDERED_PIPS,
     OUT,
     PIP_PLANES,
     RECORD,
@@ -62,6 +63,7 @@ from workers.engine.scalar.layout import (
     PARTNERS,
     PLAYERS,
     TARGET,
+    WINNER,
 )
 from workers.engine.scalar.match import BLOCKED_ROUNDS, LEADER_ROUNDS_WON, PASSES, PLIES, TIED_BLOCKED_ROUNDS
 from workers.engine.scalar.random import decision_base
@@ -74,7 +76,9 @@ _WIDTH = np.uint64(WIDTH)
 _HANDS, _TOUCHED, _LEFT, _RIGHT, _UNION, _STOCK = (
     np.uint64(row * WIDTH) for row in (HANDS, TOUCHED, LEFT, RIGHT, UNION, STOCK)
 )
-_ORDERED, _AHEAD, _AWARD, _HELD, _OPENED = (np.uint64(row * WIDTH) for row in (ORDERED, AHEAD, AWARD, HELD, OPENED))
+_ORDERED, _ORDERED_PIPS, _AHEAD, _AWARD, _HELD, _OPENED = (
+    np.uint64(row * WIDTH) for row in (ORDERED, ORDERED_PIPS, AHEAD, AWARD, HELD, OPENED)
+)
 _COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (
     np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH)
 )
@@ -170,6 +174,7 @@ def _judge_for(number_of_players: int) -> Callable[..., Any]:
                 for distance in range(number_of_players):
                     hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
                     pips = _pips(hand)
+                    table[_ORDERED_PIPS + uint64(distance) * _WIDTH + column] = pips
                     total = uint32(total + pips)
                     held = uint32(held + ones32(hand))
                     lightest = _NOBODY if pips == low else lightest
@@ -208,6 +213,24 @@ def _by_general_rules(rules, tile_sets, figures, table, column, leader, hands):
     return winner, award, next_leader(rules, tile_sets, hands, leader, winner)
 
 
+@compiled(inline=True)
+def _leads_next(kind, players, table, column, leader, winner):
+    """The next leader where it does not move on clockwise and there are no partners."""
+    if winner < 0:
+        return leader
+    if kind == WINNER:
+        return winner
+    loser, most = NONE, NONE
+    seat = winner
+    for _ in range(1, players):
+        seat = seat + 1 if seat + 1 < players else 0
+        distance = word(seat - leader + (players if seat < leader else 0))
+        pips = int64(table[_ORDERED_PIPS + distance * _WIDTH + column])
+        loser = seat if pips > most else loser
+        most = max(most, pips)
+    return loser
+
+
 @compiled()
 def settle(
     rules, tile_sets, figures, records, table, lanes, count, step, hands, scores, winners, rounds, rounds_won, totals,
@@ -221,7 +244,9 @@ def settle(
     players = rules[PLAYERS]
     partners = rules[PARTNERS]
     dealt = players * rules[HAND]
-    plain = rules[NEXT_LEADER] == CLOCKWISE and not partners and not rules[BY_LIGHTEST_TILE]
+    by_lightest_tile = rules[BY_LIGHTEST_TILE] != 0
+    leads_next = rules[NEXT_LEADER]
+    plain = leads_next == CLOCKWISE and not partners and not by_lightest_tile
     target = rules[TARGET] if rules[TARGET] else 1 << 60
     last_round = rules[LAST_ROUND]
     going_on = finished = _ZERO
@@ -236,13 +261,15 @@ def settle(
         held = int64(table[_HELD + column])
         award = int64(table[_AWARD + column])
         blocked = held < OUT
+        winner = leader + ahead
+        winner = winner - players if winner >= players else winner
+        winner = NONE if ahead == NOBODY else winner
         leads = leader + 1 if leader + 1 < players else 0
-        if plain:
-            winner = leader + ahead
-            winner = winner - players if winner >= players else winner
-            winner = NONE if ahead == NOBODY else winner
-        else:
-            winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, column, leader, hands)
+        if not plain:
+            if partners or (by_lightest_tile and winner < 0):
+                winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, column, leader, hands)
+            elif leads_next != CLOCKWISE:
+                leads = _leads_next(leads_next, players, table, column, leader, winner)
         all_blocked += blocked
         all_tied += winner < 0
         all_plies += step - records[record + STARTED] + 1 + (players if blocked else 0)
