@@ -64,6 +64,15 @@ def test_connections_cut_around_a_script(yard: Yard, name: str, moment: Moment) 
 
 
 @pytest.mark.usefixtures("up")
+def test_messages_whose_end_cannot_be_told_do_not_stop_the_worker(yard: Yard) -> None:
+    trial = yard.begin()
+    # Celery tells the end of a message by HDEL; so many of them would fill every place that the worker has for messages.
+    rule = yard.proxy.at("hdel", "before", cut, times=12, after=1)
+    trial.prove()
+    assert rule.hits == 12
+
+
+@pytest.mark.usefixtures("up")
 def test_redis_refuses_now_and_then(yard: Yard) -> None:
     trial = yard.begin()
     rules = [

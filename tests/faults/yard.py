@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -184,6 +184,11 @@ class Up:
                 found[next((word for word in kinds if word in words), "redis")] = child
         return found
 
+    def has_new(self, name: str, was: int) -> bool:
+        """Whether a child of this name runs under another process id than it had."""
+        child = self.children().get(name)
+        return child is not None and child.pid != was
+
     def players(self) -> list[psutil.Process]:
         """The worker's children, which play."""
         with suppress(psutil.NoSuchProcess, KeyError):
@@ -243,8 +248,3 @@ def start_up(base: Path, workers: int = 2, redis_url: str | None = None, **setti
 
     poll(has_address, START_SECONDS)
     return Up(process, base / "data", log, announced.read_text().strip())
-
-
-def comes_back(up: Up, name: str, was: int) -> Callable[[], bool]:
-    """Whether a child of this name runs again under another process id than it had."""
-    return lambda: name in up.children() and up.children()[name].pid != was
