@@ -15,6 +15,13 @@ from workers.jobs.ledger import Ledger
 from workers.jobs.store import connect
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Here rather than beside the storm, since options are read before deeper folders are."""
+    group = parser.getgroup("blockyard")
+    group.addoption("--storm", type=float, metavar="MINUTES", help="how long the storm of random kills lasts (default: 20 s)")
+    group.addoption("--storm-seed", type=int, metavar="SEED", help="repeats the choices of a storm")
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """The server that tests share, each with an empty database."""
