@@ -26,6 +26,8 @@ Moment = Literal["before", "after"]
 """Before a command is forwarded, or after its answer came and before that is passed on."""
 
 BUFFER: Final = 1 << 16
+BLOCKING: Final = ("brpop", "blpop", "bzpopmin", "subscribe", "psubscribe")
+"""Commands whose answer may take long; any other is answered at once, and witnessed even where its sender is gone."""
 
 
 class Cut(Exception):
@@ -234,10 +236,14 @@ class Proxy:
             command = read_command(raw, peer)
             self.seen[command.name] += 1
             answer = self._meet(command, "before")
+            self._passing.wait()
+            if is_gone(client):  # while the action took its time
+                raise Cut
             if answer is None:
                 server.sendall(raw)
-                while not answered.waiting and server not in select.select([client, server], [], [])[0]:
-                    sent.fill()  # an end of the client ends its blocking command too
+                if command.name in BLOCKING:
+                    while not answered.waiting and server not in select.select([client, server], [], [])[0]:
+                        sent.fill()  # an end of the client ends the wait of Redis too
                 answer = answered.message()
                 command = replace(command, answer=answer)
                 for observe in self.observers:
@@ -259,6 +265,14 @@ class Proxy:
                 if answer is not None:
                     return answer
         return None
+
+
+def is_gone(client: socket.socket) -> bool:
+    """Whether the other end, or this one, has ended the connection."""
+    try:
+        return client in select.select([client], [], [], 0)[0] and not client.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return True
 
 
 class Stream:
