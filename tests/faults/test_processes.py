@@ -1,0 +1,113 @@
+"""Processes of the service are killed while a job is under way; the supervisor brings them back."""
+
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from tests.faults.yard import CHUNKS, SETTINGS, Trial, Up, Yard, make_spec, start_up
+from tests.servers import poll
+from workers.jobs.queue import open_ledger
+from workers.settings import Settings
+
+KILLS = 2
+
+
+def kill_and_await(up: Up, name: str) -> None:
+    """SIGKILL to a process of the service, and it is back."""
+    victim = up.children()[name]
+    victim.kill()
+    poll(lambda: up.has_new(name, victim.pid), 60)
+
+
+@pytest.mark.parametrize("name", ["worker", "api", "scheduler"])
+def test_killed_parts_of_the_service_are_started_again(yard: Yard, up: Up, name: str) -> None:
+    poll(up.is_ready, 120)
+    trial = yard.begin(pace=0.05)
+    said = up.log.read_text().count(f"{name} ended (signal SIGKILL)")
+    for kill in range(KILLS):
+        trial.until_recorded(CHUNKS // 8 * (kill + 1))
+        assert not yard.ledger.job(trial.job_id).is_finished
+        kill_and_await(up, name)
+    trial.prove()
+    assert up.log.read_text().count(f"{name} ended (signal SIGKILL)") == said + KILLS
+    poll(up.is_ready, 120)
+    assert up.matches_total() == sum(yard.ledger.figures().matches.values())
+    if name == "worker":
+        # Its children held chunks when they ended with it, one each.
+        assert trial.count("abandoned") >= KILLS
+
+
+def test_killed_playing_processes_are_replaced(yard: Yard, up: Up) -> None:
+    poll(lambda: len(up.players()) == 2, 120)
+    trial = yard.begin(pace=0.05)
+    for kill in range(KILLS):
+        trial.until_recorded(CHUNKS // 8 * (kill + 1))
+        family = up.players()
+        for victim in family:
+            victim.kill()
+        _, alive = psutil.wait_procs(family, 10)
+        assert not alive
+        poll(lambda: len(up.players()) == 2, 60)
+    trial.prove()
+    assert trial.count("abandoned") >= KILLS
+
+
+def test_a_worker_asked_to_stop_loses_nothing(yard: Yard, up: Up) -> None:
+    poll(up.is_ready, 120)
+    trial = yard.begin(pace=0.05)
+    trial.until_recorded(CHUNKS // 8)
+    victim = up.children()["worker"]
+    victim.send_signal(signal.SIGTERM)
+    poll(lambda: up.has_new("worker", victim.pid), 60)
+    trial.prove()
+
+
+BIG_CHUNKS = 120
+BIG_CHUNK_BLOCKS = 1200
+
+
+def test_the_supervisor_is_killed_and_up_goes_on_with_the_same_data(tmp_path: Path) -> None:
+    up = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
+    ledger = open_ledger(Settings(redis_url=own_redis_url(up), **SETTINGS))
+    spec = make_spec(77, BIG_CHUNKS, BIG_CHUNK_BLOCKS)
+    before = ledger.figures()
+    with up.client as client:
+        assert client.jobs()["items"] == []
+    trial = Trial(ledger, spec, ledger.submit(spec)[0].id, before)
+    trial.until_recorded(BIG_CHUNKS // 10)
+    # Redis alone first, which its supervisor starts again on its append-only file.
+    victim = up.children()["redis"]
+    victim.kill()
+    poll(lambda: up.has_new("redis", victim.pid), 60)
+    poll(lambda: answers(own_redis_url(up)), 60)
+    trial.until_recorded(BIG_CHUNKS // 4)
+    assert not ledger.job(trial.job_id).is_finished
+    up.kill()
+    again = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
+    trial.ledger = open_ledger(Settings(redis_url=own_redis_url(again), **SETTINGS))
+    try:
+        trial.prove(BIG_CHUNKS)
+        assert trial.count("abandoned") >= 1
+        assert again.matches_total() == spec.matches
+    finally:
+        again.stop()
+
+
+def own_redis_url(up: Up) -> str:
+    """Where the Redis that `up` has started listens."""
+    words = up.children()["redis"].cmdline()
+    found = [word for word in words if ":" in word and word.rsplit(":", 1)[1].isdigit()]  # its process shows where it listens
+    port = words[words.index("--port") + 1] if "--port" in words else " ".join(found).rsplit(":", 1)[1].split()[0]
+    return f"redis://127.0.0.1:{port}/0"
+
+
+def answers(url: str) -> bool:
+    """Whether Redis is there and has loaded its data."""
+    with redis.Redis.from_url(url, socket_timeout=2) as client:
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
