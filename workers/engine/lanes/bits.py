@@ -1,39 +1,28 @@
 """Bit operations on 32-bit lanes, and the one 64-bit operation that only some processors have."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from llvmlite import binding, ir
-from numba import int32, types, uint32
+from numba import types, uint32
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.layout import ONE32, ZERO32
-from workers.engine.scalar.bits import word
+from workers.engine.lanes.layout import ZERO32, Bits
+from workers.engine.scalar.bits import operation, word
+from workers.engine.scalar.layout import Word
 
 _WORD = ir.IntType(64)
 _DEPOSIT: Final = "llvm.x86.bmi.pdep.64"
 
 
-@intrinsic
-def ones32(_context: Any, _bits: Any) -> Any:
-    """How many bits of a 32-bit word are set."""
+ones32: Callable[[Bits], Bits] = operation(types.uint32, types.uint32, lambda builder, bits: builder.ctpop(bits))
+"""How many bits of a 32-bit word are set."""
 
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint32(types.uint32), generate
-
-
-@intrinsic
-def signed(_context: Any, _bits: Any) -> Any:
-    """The same 32 bits as a signed number: vector units compare signed numbers in one instruction."""
-
-    def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
-        return arguments[0]
-
-    return types.int32(types.uint32), generate
+signed: Callable[[Bits], int] = operation(types.uint32, types.int32, lambda _builder, bits: bits)
+"""The same 32 bits as a signed number: vector units compare signed numbers in one instruction."""
 
 
 @cache
@@ -67,7 +56,7 @@ def _pdep(_context: Any, _bits: Any, _places: Any) -> Any:
 
 
 @compiled()
-def _deposit_by_loop(bits, places):
+def _deposit_by_loop(bits: Word, places: Word) -> Word:
     """Without such an instruction: one place after the other."""
     deposited = word(0)
     while bits:
@@ -79,25 +68,25 @@ def _deposit_by_loop(bits, places):
     return deposited
 
 
-deposit = _pdep if can_deposit() else _deposit_by_loop
+deposit: Callable[[Word, Word], Word] = cast(Any, _pdep) if can_deposit() else _deposit_by_loop
 """The low bits of the first word, in turn, at the places of the set bits of the second."""
 
 
 @compiled(inline=True)
-def scaled32(bits, bound):
+def scaled32(bits: Bits, bound: Bits) -> Bits:
     """`rng.choice` from the high half of a word, in 32-bit steps: exact for a bound up to 28."""
     low = uint32(uint32(uint32(bits & uint32(0xFFFF)) * bound) >> uint32(16))
     return uint32(uint32(uint32(uint32(bits >> uint32(16)) * bound) + low) >> uint32(16))
 
 
 @compiled(inline=True)
-def lowest32(bits):
+def lowest32(bits: Bits) -> Bits:
     """The lowest set bit alone; nothing of nothing."""
     return uint32(bits & uint32(ZERO32 - bits))
 
 
 @compiled(inline=True)
-def highest32(bits):
+def highest32(bits: Bits) -> Bits:
     """The highest set bit alone; nothing of nothing."""
     bits = uint32(bits | uint32(bits >> uint32(1)))
     bits = uint32(bits | uint32(bits >> uint32(2)))
@@ -108,24 +97,12 @@ def highest32(bits):
 
 
 @compiled(inline=True)
-def drop_six(bits, number, first):
-    """Without its lowest `number - first` set bits, where that is 0 to 6. A step a bit beats a search by halves: a suit is
-    short, and each step is four instructions."""
-    bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first) else bits
-    bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(1)) else bits
-    bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(2)) else bits
-    bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(3)) else bits
-    bits = uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(4)) else bits
-    return uint32(bits & uint32(bits - ONE32)) if number > int32(first + int32(5)) else bits
-
-
-@compiled(inline=True)
-def where(bits, mask, value):
+def where(bits: Bits, mask: Bits, value: Bits) -> Bits:
     """A value where a word has any bit of a mask, else 0. (Compared as 32 bits: numba alone would compare 64.)"""
     return value if uint32(bits & mask) != ZERO32 else ZERO32
 
 
 @compiled(inline=True)
-def unless(bits, mask, value):
+def unless(bits: Bits, mask: Bits, value: Bits) -> Bits:
     """A value where a word has no bit of a mask, else 0."""
     return value if uint32(bits & mask) == ZERO32 else ZERO32

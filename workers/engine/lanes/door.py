@@ -33,8 +33,8 @@ def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None
     totals = np.zeros(TOTALS, np.int64)
     play_lanes(
         layout.encode_rules(ruleset), masks, figures, tables.figures, tables.begins, tables.before, tables.segments,
-        tables.lowers, encode_programs(programs), np.int64(period(programs)),
-        any(map(reads_table, programs)), np.uint64(lineup.seed), np.uint64(first_block), np.int64(lineup.rotations),
+        tables.lowers, encode_programs(programs), period(programs),
+        any(map(reads_table, programs)), np.uint64(lineup.seed), np.uint64(first_block), lineup.rotations,
         rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)

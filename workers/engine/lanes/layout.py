@@ -4,11 +4,22 @@ Letters in shapes: L lanes, W width of a row. Row r of lane i stands at `r * W +
 masks. A set of tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
 """
 
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from workers.engine.tiles import is_double, pips, tile_set
+
+Bits: TypeAlias = np.uint32
+"""32 bits: a set of tiles or a half of a random word, and counts in a vector."""
+Rows: TypeAlias = npt.NDArray[np.uint32]
+"""`[rows * W]` of lanes, or of columns of the work table."""
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Shorts: TypeAlias = npt.NDArray[np.uint16]
+Scores: TypeAlias = npt.NDArray[np.int32]
+Weights: TypeAlias = tuple[int, ...]
+"""By feature: signed numbers of 32 bits."""
 
 LANES: Final = 512
 """Matches under way at once. Their rows fill a processor's first-level cache and no more."""

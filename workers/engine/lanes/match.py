@@ -30,6 +30,11 @@ from workers.engine.lanes.layout import (
     TOUCHED,
     WIDTH,
     WORK_ROWS,
+    Bytes,
+    Rows,
+    Scores,
+    Shorts,
+    Weights,
 )
 from workers.engine.lanes.narrow import (
     narrow_distinct,
@@ -54,7 +59,8 @@ from workers.engine.lanes.ply import (
     finish_random_tile,
     finish_top,
     merge_row,
-    play_random,
+    play_random_five,
+    play_random_seven,
     play_top,
 )
 from workers.engine.lanes.round import (
@@ -71,7 +77,7 @@ from workers.engine.lanes.round import (
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, ones, whole, word
 from workers.engine.scalar.deal import leader_by_lot, opening_tile
-from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS
+from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
 from workers.engine.scalar.random import block_base
 
@@ -100,15 +106,16 @@ PLACES_OF_BITS = np.array(
     np.uint64,
 )
 """By eight bits: the places of the set ones, four bits each, from the lowest."""
-_TABLED_HAND = 7
-"""The largest hand that `play_random` takes."""
+_SMALL_HAND, _USUAL_HAND = 5, 7
+"""The largest hands that `play_random_five` and `play_random_seven` take."""
 
 
 @compiled(entry=True)
 def play_lanes(
-    rules, tile_sets, figures, hand_figures, begins, before, segments, lowers, programs, period, reads_table, seed,
-    first_block, rotations, scores, winners, rounds, rounds_won, totals,
-):  # fmt: skip
+    rules: Integers, tile_sets: Words, figures: Integers, hand_figures: Integers, begins: Words, before: Shorts,
+    segments: Words, lowers: Shorts, programs: Integers, period: int, reads_table: bool, seed: Word, first_block: Word,
+    rotations: int, scores: Scores, winners: Bytes, rounds: Scores, rounds_won: Integers, totals: Integers,
+) -> None:  # fmt: skip
     """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
 
     `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs`
@@ -123,6 +130,7 @@ def play_lanes(
     table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
     marks = np.zeros(LANES // _MARKS, np.uint64)
     ended = marks.view(np.uint8)
+    points = np.zeros(LANES * MAX_SEATS, np.int64)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
     fresh = np.zeros(LANES + 1, np.uint64)
     done = np.zeros(LANES + 1, np.uint64)
@@ -152,10 +160,11 @@ def play_lanes(
         copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
         begin_lines(rows, ended, table, due, first, opened, row)
         ending = _gather(marks, PLACES_OF_BITS, over)
-        _judge(rules, rows, records, table, over, ending)
+        # Where every lane is laid out again at the next step its old hands do no harm.
+        _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
         going_on, finished = settle(
-            rules, tile_sets, figures, records, table, over, ending, step, hands, scores, winners, rounds, rounds_won,
-            totals, fresh, done,
+            rules, tile_sets, figures, records, table, over, ending, step, hands, points, scores, winners, rounds,
+            rounds_won, totals, fresh, done,
         )  # fmt: skip
         again = min(finished, matches - begun)
         _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, fresh, going_on)
@@ -167,7 +176,10 @@ def play_lanes(
 
 
 @compiled()
-def _begin_matches(rules, records, table, lanes, count, first, seed, first_block, rotations, fresh, going_on):
+def _begin_matches(
+    rules: Integers, records: Integers, table: Rows, lanes: Words, count: int, first: int, seed: Word, first_block: Word,
+    rotations: int, fresh: Words, going_on: int,
+) -> None:  # fmt: skip
     """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`."""
     for number in range(count):
         column = uint64(number)
@@ -186,7 +198,10 @@ def _begin_matches(rules, records, table, lanes, count, first, seed, first_block
 
 
 @compiled()
-def _queue(rules, tile_sets, period, records, lanes, count, dealt, hands, due, dues):
+def _queue(
+    rules: Integers, tile_sets: Words, period: int, records: Integers, lanes: Words, count: int, dealt: Rows, hands: Words,
+    due: Words, dues: Integers,
+) -> None:  # fmt: skip
     """Queue lanes with a new deal for the steps in which their leader's program moves."""
     players = rules[PLAYERS]
     if rules[OPENS_BY_DOUBLE]:
@@ -218,7 +233,10 @@ def _queue(rules, tile_sets, period, records, lanes, count, dealt, hands, due, d
 
 
 @compiled()
-def _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row):
+def _lay_out(
+    rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows, due: Words,
+    first: Word, opened: int, step: int, row: Word,
+) -> None:  # fmt: skip
     if rules[PLAYERS] == 2:
         lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
     elif rules[PLAYERS] == 3:
@@ -228,17 +246,17 @@ def _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, fi
 
 
 @compiled()
-def _judge(rules, rows, records, table, over, ending):
+def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Words, ending: int, take: bool) -> None:
     if rules[PLAYERS] == 2:
-        judge_2(rows, records, table, over, ending, rules[NET])
+        judge_2(rows, records, table, over, ending, rules[NET], take)
     elif rules[PLAYERS] == 3:
-        judge_3(rows, records, table, over, ending, rules[NET])
+        judge_3(rows, records, table, over, ending, rules[NET], take)
     else:
-        judge_4(rows, records, table, over, ending, rules[NET])
+        judge_4(rows, records, table, over, ending, rules[NET], take)
 
 
 @compiled()
-def _gather(ended, packed, over):
+def _gather(marks: Words, packed: Words, over: Words) -> int:
     """The lanes whose round has ended, in order, into `over`; returns how many.
 
     Eight lanes at a time: their marks, a byte each, become the bits of a number, which says where the set ones are.
@@ -246,12 +264,12 @@ def _gather(ended, packed, over):
     count = uint64(0)
     for number in range(LANES // _MARKS):
         group = uint64(number)
-        marks = (ended[group] * _BYTES_TO_BITS) >> uint64(56)
-        places = packed[marks]
+        bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
+        places = packed[bits]
         first = group * uint64(_MARKS)
         for position in range(_AT_ONCE):
             over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
-        found = word(ones(marks))
+        found = word(ones(bits))
         for position in range(_AT_ONCE, whole(found)):
             over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
         count += found
@@ -259,7 +277,10 @@ def _gather(ended, packed, over):
 
 
 @compiled()
-def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
+def _play(
+    rules: Integers, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words, ended: Bytes,
+    row: Word,
+) -> None:  # fmt: skip
     """One ply of every lane by the program of a place; the seat to move stands on this row of each kind."""
     first = row * _WIDTH
     kind = programs[place, _FINISH]
@@ -270,8 +291,11 @@ def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
         draw_long_words(rows, addresses, first)
     if reads_table:
         note_lacks(rows, _TOUCHED + row * _WIDTH)
-    if plain and kind == _RANDOM and rules[HAND] <= _TABLED_HAND:
-        play_random(rows, ended)
+    if plain and kind == _RANDOM and rules[HAND] <= _SMALL_HAND:
+        play_random_five(rows, ended)
+        return
+    if plain and kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
+        play_random_seven(rows, ended)
         return
     if plain and kind == _TOP:
         play_top(rows, ended)
@@ -293,7 +317,7 @@ def _play(rules, programs, place, reads_table, rows, addresses, ended, row):
 
 
 @compiled()
-def _prefer(rows, feature, fewest):
+def _prefer(rows: Rows, feature: int, fewest: int) -> None:
     sign = int32(-1) if fewest else int32(1)
     only = (sign, sign, sign, sign, sign, sign, sign, sign, sign, sign)
     if feature == _PIPS:
@@ -319,17 +343,18 @@ def _prefer(rows, feature, fewest):
 
 
 @compiled()
-def _weights(programs, place):
+def _weights(programs: Integers, place: Word) -> Weights:
     first = _FIRST_WEIGHT
     return (
-        programs[place, first], programs[place, first + 1], programs[place, first + 2], programs[place, first + 3],
-        programs[place, first + 4], programs[place, first + 5], programs[place, first + 6], programs[place, first + 7],
-        programs[place, first + 8], programs[place, first + 9],
+        int32(programs[place, first]), int32(programs[place, first + 1]), int32(programs[place, first + 2]),
+        int32(programs[place, first + 3]), int32(programs[place, first + 4]), int32(programs[place, first + 5]),
+        int32(programs[place, first + 6]), int32(programs[place, first + 7]), int32(programs[place, first + 8]),
+        int32(programs[place, first + 9]),
     )  # fmt: skip
 
 
 @compiled()
-def _gather_lacks(rules, rows, row):
+def _gather_lacks(rules: Integers, rows: Rows, row: Word) -> None:
     """What the next seat and what all other seats together are known to lack."""
     players = word(rules[PLAYERS])
     after = row + _ONE if row + _ONE < players else _ZERO

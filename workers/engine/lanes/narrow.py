@@ -36,8 +36,12 @@ from workers.engine.lanes.layout import (
     UNION,
     WIDTH,
     ZERO32,
+    Bits,
+    Rows,
+    Weights,
 )
 from workers.engine.policies.program import Feature
+from workers.engine.scalar.layout import Word
 
 _MOVER, _LEFT, _RIGHT, _UNION, _STOCK, _KEPT_LEFT, _KEPT_RIGHT = (
     np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT)
@@ -59,7 +63,7 @@ _UNSEEN, _NO_FOLLOW_UP, _EQUAL_ENDS = int(Feature.UNSEEN), int(Feature.NO_FOLLOW
 
 
 @compiled(inline=True)
-def _narrowed(left, right, kept_left, kept_right):
+def _narrowed(left: Bits, right: Bits, kept_left: Bits, kept_right: Bits) -> tuple[Bits, Bits]:
     """Both masks cut down, where that leaves anything."""
     less_left = uint32(left & kept_left)
     less_right = uint32(right & kept_right)
@@ -68,7 +72,7 @@ def _narrowed(left, right, kept_left, kept_right):
 
 
 @compiled()
-def narrow_pips(rows, fewest):
+def narrow_pips(rows: Rows, fewest: int) -> None:
     """Keep the heaviest tiles, or the lightest: by the binary digits of their pips, from the highest."""
     flip = ALL if fewest else ZERO32
     p0, p1, p2, p3 = uint32(_P0 ^ flip), uint32(_P1 ^ flip), uint32(_P2 ^ flip), uint32(_P3 ^ flip)
@@ -84,7 +88,7 @@ def narrow_pips(rows, fewest):
 
 
 @compiled()
-def narrow_double(rows, fewest):
+def narrow_double(rows: Rows, fewest: int) -> None:
     """Keep doubles, or all others."""
     wanted = _NOT_DOUBLES if fewest else DOUBLES
     for number in range(LANES):
@@ -95,13 +99,13 @@ def narrow_double(rows, fewest):
 
 
 @compiled(inline=True)
-def _equalising(left, right):
+def _equalising(left: Bits, right: Bits) -> Bits:
     """The tiles that make both ends equal: the one that joins them, at equal ends and at the opening a double."""
     return uint32(uint32(left & right) & (DOUBLES if left == right else ALL))
 
 
 @compiled()
-def narrow_equal_ends(rows, fewest):
+def narrow_equal_ends(rows: Rows, fewest: int) -> None:
     """Keep placements that make both ends equal, or all others."""
     flip = ALL if fewest else ZERO32
     for number in range(LANES):
@@ -113,7 +117,7 @@ def narrow_equal_ends(rows, fewest):
 
 
 @compiled(inline=True)
-def _inside(touched):
+def _inside(touched: Bits) -> Bits:
     """The tiles both of whose values are lacked: none of the values that are not lacked shows on them."""
     held = unless(touched, _D0, _S0)
     held = uint32(held | unless(touched, _D1, _S1))
@@ -126,7 +130,7 @@ def _inside(touched):
 
 
 @compiled(inline=True)
-def _lacking(left, right, touched, both):
+def _lacking(left: Bits, right: Bits, touched: Bits, both: bool) -> tuple[Bits, Bits]:
     """The placements at each end after which a seat lacks one of the new ends, or both of them. None at the opening, when
     nothing is known of anybody."""
     inside = _inside(touched)
@@ -146,7 +150,7 @@ def _lacks_pass(others: bool, both: bool) -> Callable[..., Any]:
     row = _OTHERS if others else _NEXT
 
     @compiled()
-    def narrow(rows, fewest):
+    def narrow(rows: Rows, fewest: int) -> None:
         flip = ALL if fewest else ZERO32
         for number in range(LANES):
             lane = uint64(number)
@@ -166,7 +170,7 @@ narrow_other_lacks = _lacks_pass(others=True, both=False)
 
 
 @compiled()
-def note_lacks(rows, touched):
+def note_lacks(rows: Rows, touched: Word) -> None:
     """Where the seat to move cannot play it lacks the values of both ends from now on; `touched` is where its row begins."""
     for number in range(LANES):
         lane = uint64(number)
@@ -176,7 +180,7 @@ def note_lacks(rows, touched):
 
 
 @compiled(inline=True)
-def _suits_of(tile):
+def _suits_of(tile: Bits) -> Bits:
     """The suits of both halves of a tile together."""
     suits = where(tile, _S0, _S0)
     suits = uint32(suits | where(tile, _S1, _S1))
@@ -188,7 +192,7 @@ def _suits_of(tile):
 
 
 @compiled(inline=True)
-def _distinct(hand):
+def _distinct(hand: Bits) -> Bits:
     """How many values a hand shows."""
     count = where(hand, _S0, ONE32)
     count = uint32(count + where(hand, _S1, ONE32))
@@ -200,7 +204,7 @@ def _distinct(hand):
 
 
 @compiled(inline=True)
-def _fitting(left, right, tile, at_right):
+def _fitting(left: Bits, right: Bits, tile: Bits, at_right: bool) -> Bits:
     """The tiles that fit a new end once `tile` is placed, apart from `tile` itself."""
     both = _suits_of(tile)
     crossed = unless(tile, DOUBLES, uint32(both ^ tile))
@@ -217,7 +221,7 @@ def _scoring_pass(score: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @compiled()
-    def narrow(rows, weights):
+    def narrow(rows: Rows, weights: Weights) -> None:
         for strip in range(_STRIPS):
             first = uint64(strip * STRIP)
             rivals = ZERO32
@@ -272,41 +276,41 @@ def _scoring_pass(score: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled(inline=True)
-def _mobility(rows, lane, tile, at_right, weights):
+def _mobility(rows: Rows, lane: Word, tile: Bits, at_right: bool, weights: Weights) -> np.int32:
     kept = uint32(rows[_MOVER + lane] ^ tile)
     fits = _fitting(rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
     return int32(signed(ones32(uint32(kept & fits))) * weights[0])
 
 
 @compiled(inline=True)
-def _no_follow_up(rows, lane, tile, at_right, weights):
+def _no_follow_up(rows: Rows, lane: Word, tile: Bits, at_right: bool, weights: Weights) -> np.int32:
     kept = uint32(rows[_MOVER + lane] ^ tile)
     fits = _fitting(rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
-    return weights[0] if uint32(kept & fits) == ZERO32 else int32(0)
+    return int32(weights[0] if uint32(kept & fits) == ZERO32 else int32(0))
 
 
 @compiled(inline=True)
-def _distinct_kept(rows, lane, tile, at_right, weights):  # noqa: ARG001 - every score has the same parameters
+def _distinct_kept(rows: Rows, lane: Word, tile: Bits, at_right: bool, weights: Weights) -> np.int32:  # noqa: ARG001
     return int32(signed(_distinct(uint32(rows[_MOVER + lane] ^ tile))) * weights[0])
 
 
 @compiled(inline=True)
-def _unseen(rows, lane, tile, at_right, weights):
+def _unseen(rows: Rows, lane: Word, tile: Bits, at_right: bool, weights: Weights) -> np.int32:
     unseen = uint32(rows[_STOCK + lane] | uint32(rows[_UNION + lane] & ~rows[_MOVER + lane]))
     fits = _fitting(rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
     return int32(signed(ones32(uint32(uint32(unseen & ALL) & fits))) * weights[0])
 
 
 @compiled(inline=True)
-def _pips(tile):
+def _pips(tile: Bits) -> Bits:
     pips = where(tile, _P0, np.uint32(1))
-    pips = int32(pips + where(tile, _P1, np.uint32(2)))
-    pips = int32(pips + where(tile, _P2, np.uint32(4)))
-    return int32(pips + where(tile, _P3, np.uint32(8)))
+    pips = uint32(pips + where(tile, _P1, np.uint32(2)))
+    pips = uint32(pips + where(tile, _P2, np.uint32(4)))
+    return uint32(pips + where(tile, _P3, np.uint32(8)))
 
 
 @compiled(inline=True)
-def _weighted(rows, lane, tile, at_right, weights):
+def _weighted(rows: Rows, lane: Word, tile: Bits, at_right: bool, weights: Weights) -> np.int32:
     hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
     kept = uint32(hand ^ tile)
     fits = _fitting(left, right, tile, at_right)
@@ -318,7 +322,7 @@ def _weighted(rows, lane, tile, at_right, weights):
     both = both_right if at_right else both_left
     other = other_right if at_right else other_left
     mobility = signed(ones32(uint32(kept & fits)))
-    worth = int32(_pips(tile) * weights[_PIPS])
+    worth = int32(signed(_pips(tile)) * weights[_PIPS])
     worth = int32(worth + (weights[_DOUBLE] if uint32(tile & DOUBLES) != ZERO32 else int32(0)))
     worth = int32(worth + int32(mobility * weights[_MOBILITY]))
     worth = int32(worth + int32(signed(_distinct(kept)) * weights[_DISTINCT]))

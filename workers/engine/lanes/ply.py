@@ -4,12 +4,15 @@ Each function is one loop over all lanes without branches. A lane whose seat can
 with empty hands, goes through the same motions with an empty placement, which changes nothing.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba import int32, uint8, uint32, uint64
 
 from workers.engine import rng
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import drop_six, highest32, lowest32, ones32, scaled32, signed, where
+from workers.engine.lanes.bits import highest32, lowest32, ones32, scaled32, signed, where
 from workers.engine.lanes.layout import (
     CROSSINGS,
     KEPT_LEFT,
@@ -25,7 +28,11 @@ from workers.engine.lanes.layout import (
     WIDTH,
     WORD,
     ZERO32,
+    Bits,
+    Bytes,
+    Rows,
 )
+from workers.engine.scalar.layout import Word, Words
 from workers.engine.scalar.random import mix64
 
 _TURN = np.uint64(rng.SEATS_PER_NUMBER * rng.GAMMA & rng.MASK64)
@@ -34,19 +41,21 @@ _L = np.uint64(LANES)
 _MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT = (
     np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
 )
+_MOST_DROPS = 13
+"""One less than the largest hand."""
 _S0, _S1, _S2, _S3, _S4, _S5, _S6 = SUITS
 _C0, _C1, _C2, _C3, _C4, _C5, _C6 = CROSSINGS
 
 
 @compiled()
-def copy_row(rows, source, target):
+def copy_row(rows: Rows, source: Word, target: Word) -> None:
     """Copy a row; the arguments are where the rows begin."""
     for lane in range(LANES):
         rows[target + uint64(lane)] = rows[source + uint64(lane)]
 
 
 @compiled()
-def merge_row(rows, source, target):
+def merge_row(rows: Rows, source: Word, target: Word) -> None:
     """Add the set bits of one row to another."""
     for number in range(LANES):
         lane = uint64(number)
@@ -54,7 +63,7 @@ def merge_row(rows, source, target):
 
 
 @compiled()
-def draw_words(rows, addresses, first):
+def draw_words(rows: Rows, addresses: Words, first: Word) -> None:
     """The random word of each lane's seat to move into `WORD`; `addresses[first:]` are theirs and move on to the next turn."""
     for number in range(LANES):
         lane = uint64(number)
@@ -64,7 +73,7 @@ def draw_words(rows, addresses, first):
 
 
 @compiled()
-def draw_long_words(rows, addresses, first):
+def draw_long_words(rows: Rows, addresses: Words, first: Word) -> None:
     """The same with the low half into `LOW_WORD`."""
     for number in range(LANES):
         lane = uint64(number)
@@ -76,7 +85,7 @@ def draw_long_words(rows, addresses, first):
 
 
 @compiled(inline=True)
-def crossing(tile):
+def crossing(tile: Bits) -> Bits:
     """The suits of a tile's two halves, without what they share; nothing for a double, which leads to its own value."""
     suits = where(tile, _C0, _S0)
     suits = uint32(suits ^ where(tile, _C1, _S1))
@@ -88,7 +97,7 @@ def crossing(tile):
 
 
 @compiled(inline=True)
-def _place(rows, ended, lane, hand, left, right, tile, at_right):
+def _place(rows: Rows, ended: Bytes, lane: Word, hand: Bits, left: Bits, right: Bits, tile: Bits, at_right: bool) -> None:
     """Place a tile (or nothing) and mark in `ended` whether the round ends with it: the hand is empty, or nobody can play.
 
     A line that nobody can continue is known as soon as it is there; the passes that follow are only counted.
@@ -106,25 +115,33 @@ def _place(rows, ended, lane, hand, left, right, tile, at_right):
     ended[lane] = uint8((tile != ZERO32) & over)
 
 
-@compiled()
-def play_random(rows, ended):
-    """A ply of policies that play uniformly over all placements; hands of at most 7 tiles."""
-    for number in range(LANES):
-        lane = uint64(number)
-        hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
-        fits_left = uint32(hand & left)
-        fits_right = uint32(hand & right) if left != right else ZERO32
-        at_left = ones32(fits_left)
-        chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
-        at_right = signed(chosen) >= signed(at_left)
-        fits = fits_right if at_right else fits_left
-        chosen = uint32(chosen - at_left) if at_right else chosen
-        tile = lowest32(drop_six(fits, signed(chosen), int32(0)))
-        _place(rows, ended, lane, hand, left, right, tile, at_right)
+def _random_ply_for(drops: int) -> Callable[..., Any]:
+    @compiled()
+    def play_random(rows: Rows, ended: Bytes) -> None:
+        """A ply of policies that play uniformly over all placements, for hands of one tile more than `drops` at most."""
+        for number in range(LANES):
+            lane = uint64(number)
+            hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
+            fits_left = uint32(hand & left)
+            fits_right = uint32(hand & right) if left != right else ZERO32
+            at_left = ones32(fits_left)
+            chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
+            at_right = signed(chosen) >= signed(at_left)
+            fits = fits_right if at_right else fits_left
+            chosen = uint32(chosen - at_left) if at_right else chosen
+            # A step for each bit beats a search by halves: a suit is short, and each step is four instructions.
+            for dropped in range(drops):
+                fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
+            _place(rows, ended, lane, hand, left, right, lowest32(fits), at_right)
+
+    return play_random
+
+
+play_random_five, play_random_seven = _random_ply_for(4), _random_ply_for(6)
 
 
 @compiled()
-def play_top(rows, ended):
+def play_top(rows: Rows, ended: Bytes) -> None:
     """A ply of policies that play the heaviest tile, at the smaller end where it fits both."""
     for number in range(LANES):
         lane = uint64(number)
@@ -138,7 +155,7 @@ def play_top(rows, ended):
 
 
 @compiled()
-def fill_kept(rows):
+def fill_kept(rows: Rows) -> None:
     """All placements of each lane's seat to move into `KEPT_LEFT` and `KEPT_RIGHT`."""
     for number in range(LANES):
         lane = uint64(number)
@@ -148,7 +165,7 @@ def fill_kept(rows):
 
 
 @compiled()
-def finish_random(rows, ended):
+def finish_random(rows: Rows, ended: Bytes) -> None:
     """Place one of the kept placements, uniformly."""
     for number in range(LANES):
         lane = uint64(number)
@@ -158,13 +175,14 @@ def finish_random(rows, ended):
         at_right = signed(chosen) >= signed(at_left)
         fits = fits_right if at_right else fits_left
         chosen = uint32(chosen - at_left) if at_right else chosen
-        fits = drop_six(drop_six(fits, signed(chosen), int32(0)), signed(chosen), int32(6))
-        tile = lowest32(uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(12) else fits)
+        for dropped in range(_MOST_DROPS):
+            fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
+        tile = lowest32(fits)
         _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
 
 
 @compiled()
-def finish_top(rows, ended):
+def finish_top(rows: Rows, ended: Bytes) -> None:
     """Place the heaviest of the kept placements, at the smaller end where it fits both."""
     for number in range(LANES):
         lane = uint64(number)
@@ -178,15 +196,16 @@ def finish_top(rows, ended):
 
 
 @compiled()
-def finish_random_tile(rows, ended):
+def finish_random_tile(rows: Rows, ended: Bytes) -> None:
     """Place one of the tiles of the kept placements, uniformly, then at one of the ends that it fits."""
     for number in range(LANES):
         lane = uint64(number)
         fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
         fits = uint32(fits_left | fits_right)
         chosen = scaled32(rows[_WORD + lane], ones32(fits))
-        fits = drop_six(drop_six(fits, signed(chosen), int32(0)), signed(chosen), int32(6))
-        tile = lowest32(uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(12) else fits)
+        for dropped in range(_MOST_DROPS):
+            fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
+        tile = lowest32(fits)
         in_left = uint32(tile & fits_left) != ZERO32
         in_right = uint32(tile & fits_right) != ZERO32
         # Half of the low word's range is its top bit.

@@ -32,6 +32,7 @@ from workers.engine.lanes.layout import (
     LEFT,
     LOW_SUIT,
     MATCH,
+    MAX_SEATS,
     NOBODY,
     OPENED,
     OPENERS,
@@ -50,6 +51,10 @@ from workers.engine.lanes.layout import (
     UNION,
     WIDTH,
     ZERO32,
+    Bits,
+    Bytes,
+    Rows,
+    Scores,
 )
 from workers.engine.scalar.bits import lowest, whole, word
 from workers.engine.scalar.layout import (
@@ -64,6 +69,9 @@ from workers.engine.scalar.layout import (
     PLAYERS,
     TARGET,
     WINNER,
+    Integers,
+    Word,
+    Words,
 )
 from workers.engine.scalar.match import BLOCKED_ROUNDS, LEADER_ROUNDS_WON, PASSES, PLIES, TIED_BLOCKED_ROUNDS
 from workers.engine.scalar.random import decision_base
@@ -82,6 +90,9 @@ _ORDERED, _ORDERED_PIPS, _AHEAD, _AWARD, _HELD, _OPENED = (
 _COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (
     np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH)
 )
+_SEATS = np.uint64(MAX_SEATS)
+_PARTNER = np.uint64(2)
+"""What tells the number of a partner from one's own."""
 _NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
 _MANY = np.uint32(1000)
 
@@ -92,7 +103,10 @@ def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
     players = np.uint64(number_of_players)
 
     @compiled()
-    def lay_out(rules, reads_table, rows, addresses, records, dealt, table, lanes, first, count, step, row):
+    def lay_out(
+        rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
+        lanes: Words, first: Word, count: int, step: int, row: Word,
+    ) -> None:  # fmt: skip
         """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on those after it.
 
         Here and below the lanes are `lanes[first : first + count]`.
@@ -121,14 +135,14 @@ def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
             records[record + FIRST_ROW] = whole(row)
             if reads_table:
                 rows[_STOCK + lane] = uint32(ALL ^ union)
-                for seat in range(number_of_players):
-                    rows[_TOUCHED + uint64(seat) * _WIDTH + lane] = ZERO32
+                for kind in range(number_of_players):
+                    rows[_TOUCHED + uint64(kind) * _WIDTH + lane] = ZERO32
 
     return lay_out
 
 
 @compiled()
-def begin_lines(rows, ended, table, lanes, first, count, row):
+def begin_lines(rows: Rows, ended: Bytes, table: Rows, lanes: Words, first: Word, count: int, row: Word) -> None:
     """After the opening ply of some lanes: the ends of the lines that the tiles began, which may already end the rounds."""
     hands = _HANDS + row * _WIDTH
     for number in range(count):
@@ -143,7 +157,7 @@ def begin_lines(rows, ended, table, lanes, first, count, row):
 
 
 @compiled(inline=True)
-def _pips(hand):
+def _pips(hand: Bits) -> Bits:
     low = uint32(ones32(uint32(hand & _P0)) + uint32(ones32(uint32(hand & _P1)) << uint32(1)))
     high = uint32(ones32(uint32(hand & _P2)) + uint32(ones32(uint32(hand & _P3)) << uint32(1)))
     return uint32(low + uint32(high << uint32(2)))
@@ -153,10 +167,11 @@ def _judge_for(number_of_players: int) -> Callable[..., Any]:
     players = np.uint64(number_of_players)
 
     @compiled()
-    def judge(rows, records, table, lanes, count, net):
+    def judge(rows: Rows, records: Integers, table: Rows, lanes: Words, count: int, net: int, take: bool) -> None:
         """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
 
-        Takes the hands off the lanes. `net` is whether a winner by lightness pays for the own hand.
+        `net` is whether a winner by lightness pays for the own hand; `take` is whether to take the hands off the lanes, which
+        then do nothing until they are laid out anew.
         """
         for number in range(count):
             column = uint64(number)
@@ -164,7 +179,8 @@ def _judge_for(number_of_players: int) -> Callable[..., Any]:
             place = word(records[lane * RECORD + FIRST_ROW])
             for distance in range(number_of_players):
                 table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
-                rows[_HANDS + place * _WIDTH + lane] = ZERO32
+                if take:
+                    rows[_HANDS + place * _WIDTH + lane] = ZERO32
                 place = place + _ONE if place + _ONE < players else _ZERO
         own = uint32(2) if net else uint32(1)
         for strip in range((count + COLUMNS - 1) // COLUMNS):
@@ -195,7 +211,9 @@ judge_2, judge_3, judge_4 = map(_judge_for, (2, 3, 4))
 
 
 @compiled()
-def _by_general_rules(rules, tile_sets, figures, table, column, leader, hands):
+def _by_general_rules(
+    rules: Integers, tile_sets: Words, figures: Integers, table: Rows, column: Word, leader: int, hands: Words,
+) -> tuple[int, int, int]:  # fmt: skip
     """Who wins a round, what, and who leads next, by the rules of `scalar.settle`: (winner, award, leader)."""
     players = rules[PLAYERS]
     seat = leader
@@ -214,7 +232,7 @@ def _by_general_rules(rules, tile_sets, figures, table, column, leader, hands):
 
 
 @compiled(inline=True)
-def _leads_next(kind, players, table, column, leader, winner):
+def _leads_next(kind: int, players: int, table: Rows, column: Word, leader: int, winner: int) -> int:
     """The next leader where it does not move on clockwise and there are no partners."""
     if winner < 0:
         return leader
@@ -233,13 +251,15 @@ def _leads_next(kind, players, table, column, leader, winner):
 
 @compiled()
 def settle(
-    rules, tile_sets, figures, records, table, lanes, count, step, hands, scores, winners, rounds, rounds_won, totals,
-    fresh, done,
-):  # fmt: skip
+    rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Words, count: int, step: int,
+    hands: Words, points: Integers, scores: Scores, winners: Bytes, rounds: Scores, rounds_won: Integers, totals: Integers,
+    fresh: Words, done: Words,
+) -> tuple[int, int]:  # fmt: skip
     """Keep the tallies, scores and next leaders of judged rounds.
 
     Lanes whose match goes on are written into `fresh`, with the counters of their next deals in the work table, those whose
-    match is over into `done`; returns how many of each. `hands` is room for the hands by seat as word pairs.
+    match is over into `done`; returns how many of each. `points` are the scores of matches under way, `[L, MAX_SEATS]`: the
+    rows of the output are cold memory. `hands` is room for the hands by seat as word pairs.
     """
     players = rules[PLAYERS]
     partners = rules[PARTNERS]
@@ -256,7 +276,6 @@ def settle(
         lane = lanes[column]
         record = lane * RECORD
         leader = records[record + LEADER]
-        match = word(records[record + MATCH])
         ahead = int64(table[_AHEAD + column])
         held = int64(table[_HELD + column])
         award = int64(table[_AWARD + column])
@@ -281,10 +300,11 @@ def settle(
         if winner >= 0:
             rounds_won[word(records[record + ROTATION]), word(winner)] += 1
             all_led += winner == leader
+            own = lane * _SEATS + word(winner)
             if partners:
-                scores[match, word((winner + 2) % players)] += award
-            score = scores[match, word(winner)] + award
-            scores[match, word(winner)] = score
+                points[own ^ _PARTNER] += award
+            score = points[own] + award
+            points[own] = score
             over |= score >= target
         # Both lists are written and one of them moves on: which is hard to foretell, and costs more than writing.
         done[finished] = lane
@@ -293,8 +313,13 @@ def settle(
         finished += uint64(over)
         going_on += uint64(not over)
     for number in range(whole(finished)):
-        record = done[uint64(number)] * RECORD
+        lane = done[uint64(number)]
+        record = lane * RECORD
         match = word(records[record + MATCH])
+        for seat in range(players):
+            own = lane * _SEATS + uint64(seat)
+            scores[match, uint64(seat)] = points[own]
+            points[own] = 0
         rounds[match] = records[record + ROUND]
         _, winners[match] = match_winners(rules, scores[match], records[record + ROUND])
     totals[PLIES] += all_plies
@@ -306,7 +331,7 @@ def settle(
 
 
 @compiled(inline=True)
-def write_counters(records, record, table, column):
+def write_counters(records: Integers, record: Word, table: Rows, column: Word) -> None:
     """Where a lane's next deal has its counters in the work table."""
     block = word(records[record + BLOCK])
     table[_COUNTER_ROUND + column] = uint32(records[record + ROUND])

@@ -17,35 +17,35 @@ from workers.engine.scalar.layout import EMPTY, Pair, Word
 _ZERO_IS_DEFINED = ir.Constant(ir.IntType(1), 0)
 
 
-def _operation(argument: Any, result: Any, generate: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+def operation(argument: Any, result: Any, generate: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """A function of one word that is a few instructions, which `generate` makes from a builder and the argument."""
 
     @intrinsic
-    def operation(_context: Any, _argument: Any) -> Any:
+    def operate(_context: Any, _argument: Any) -> Any:
         return result(argument), lambda _context, builder, _signature, arguments: generate(builder, arguments[0])
 
-    return operation  # type: ignore[return-value]
+    return operate  # type: ignore[return-value]
 
 
-ones: Callable[[Word], int] = _operation(types.uint64, types.int64, lambda builder, bits: builder.ctpop(bits))
+ones: Callable[[Word], int] = operation(types.uint64, types.int64, lambda builder, bits: builder.ctpop(bits))
 """How many bits of a word are set."""
 
-lowest: Callable[[Word], int] = _operation(
+lowest: Callable[[Word], int] = operation(
     types.uint64, types.int64, lambda builder, bits: builder.cttz(bits, _ZERO_IS_DEFINED)
 )
 """The position of the lowest set bit; 64 for an empty word."""
 
-highest: Callable[[Word], int] = _operation(
+highest: Callable[[Word], int] = operation(
     types.uint64,
     types.int64,
     lambda builder, bits: builder.sub(ir.Constant(ir.IntType(64), 63), builder.ctlz(bits, _ZERO_IS_DEFINED)),
 )
 """The position of the highest set bit; -1 for an empty word."""
 
-word: Callable[[int], Word] = _operation(types.int64, types.uint64, lambda _builder, number: number)
+word: Callable[[int], Word] = operation(types.int64, types.uint64, lambda _builder, number: number)
 """The same 64 bits as an unsigned word."""
 
-whole: Callable[[Word], int] = _operation(types.uint64, types.int64, lambda _builder, bits: bits)
+whole: Callable[[Word], int] = operation(types.uint64, types.int64, lambda _builder, bits: bits)
 """The same 64 bits as a whole number."""
 
 
