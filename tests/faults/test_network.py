@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.proxy import Proxy, delay
-from tests.faults.yard import CHUNKS, PACE, SETTINGS, Trial, Yard, make_spec
+from tests.faults.yard import CHUNKS, PACE, SETTINGS, START_SECONDS, Trial, Yard, make_spec
 from tests.servers import RunningWorker, poll
 
 NETWORK = "10.213.77"
@@ -113,7 +113,7 @@ def test_a_host_cut_off_and_back_loses_and_doubles_nothing(yard: Yard, hosts: li
             workers.append(host.start_worker(proxy.url, tmp_path))
             running.callback(workers[-1].stop)
         cut_off, other = (worker.name for worker in workers)
-        poll(lambda: len(yard.ledger.workers()) == 2, 120)
+        poll(lambda: len(yard.ledger.workers()) == 2, START_SECONDS)
         spec = make_spec(5)
         trial = Trial(yard.ledger, spec, yard.ledger.submit(spec)[0].id, yard.ledger.figures(), yard.witness)
         trial.until_recorded(CHUNKS // 8)
