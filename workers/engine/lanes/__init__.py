@@ -28,8 +28,8 @@ A line that nobody can continue ends its round as soon as it is there, and its c
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
-Measured so (best of many short runs beside the C programs, busy machine): `random` 4.2 to 4.4 at 2 players, 2.3 to 2.6 at 3, 2.4
-to 2.8 at 4; `heaviest` against `random` 4.1 to 4.6 of the same in C; `linear` against itself 0.9 of what C plays at random.
+Measured so (best of many short runs beside the C programs, busy machine): `random` 4.2 to 4.4 at 2 players, 2.3 to 2.6 at 3,
+2.4 to 2.8 at 4; `heaviest` against `random` 4.1 to 4.6 of the same in C; `linear` against itself 0.9 of what C plays at random.
 
 Where the time goes, `random` at 2 players, about 100 ns a round of 12.5 plies (waiting included): placing 29 %, settling and
 judging 20 %, dealing 19 % (Philox 4 %), decisions' numbers 11 %, laying out and opening 12 %, gathering ended lanes 5 %. Of
