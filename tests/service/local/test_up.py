@@ -123,7 +123,7 @@ def test_second_start_on_the_same_folder_is_refused(up: Up) -> None:
 def test_whatever_dies_comes_back(up: Up, name: str) -> None:
     before = up.children()[name]
     before.kill()
-    poll(lambda: name in up.children() and up.children()[name].pid != before.pid, 60)
+    poll(lambda: up.children().get(name, before).pid != before.pid, 60)
     poll(up.is_ready, 120)
     assert f"{name} ended (signal SIGKILL); starting it again in 0.2 s" in up.log.read_text()
 
