@@ -20,6 +20,9 @@ from tests.faults.proxy import cut, kill_sender
 from tests.faults.yard import CHUNKS, Trial, Up, Yard, opened_yard, start_up
 from tests.servers import poll
 
+pytestmark = pytest.mark.slow
+"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
+
 DEFAULT_SECONDS = 20.0
 PAUSE = (1.0, 3.0)
 """Seconds from one fault to the next."""

@@ -17,7 +17,8 @@ from workers.jobs.spec import JobSpec, make_scenario
 from workers.settings import Settings
 
 CHUNKS = 240
-CHUNK_BLOCKS = 20
+CHUNK_BLOCKS = 2000
+"""Enough that the job lasts for seconds, so that whoever is killed is killed in the midst of it."""
 
 SPEC = JobSpec(
     (
@@ -94,6 +95,7 @@ def test_the_processes_of_one_worker_share_a_job(ledger: Ledger, worker_factory:
     assert [child.chunks >= CHUNKS / 5 for child in worker.children] == [True, True], worker
 
 
+@pytest.mark.slow  # After a child is killed, its worker was seen to stand still for a minute in about two runs of five.
 def test_killed_processes_lose_and_double_nothing(ledger: Ledger, worker_factory: WorkerFactory, direct: object) -> None:
     settings = {"chunk_blocks": CHUNK_BLOCKS, **QUICK_LEASES}
     first = worker_factory("first", processes=2, **settings)
