@@ -139,7 +139,10 @@ def resume(job_id: JobId, url: Url = DEFAULT_URL, key: Key = None, as_json: AsJs
 
 
 def restart(job_id: JobId, url: Url = DEFAULT_URL, key: Key = None, as_json: AsJson = False) -> None:
-    """Play a job anew from its first block: one that has ended, or whose engine version is gone."""
+    """Play a job anew, from its first block.
+
+    The job has ended, or waits for an engine version that is gone.
+    """
     with _connect(url, key) as client:
         _changed(client.restart(job_id), as_json)
 

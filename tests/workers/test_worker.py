@@ -95,7 +95,6 @@ def test_the_processes_of_one_worker_share_a_job(ledger: Ledger, worker_factory:
     assert [child.chunks >= CHUNKS / 5 for child in worker.children] == [True, True], worker
 
 
-@pytest.mark.slow  # After a child is killed, its worker was seen to stand still for a minute in about two runs of five.
 def test_killed_processes_lose_and_double_nothing(ledger: Ledger, worker_factory: WorkerFactory, direct: object) -> None:
     settings = {"chunk_blocks": CHUNK_BLOCKS, **QUICK_LEASES}
     first = worker_factory("first", processes=2, **settings)
@@ -105,11 +104,11 @@ def test_killed_processes_lose_and_double_nothing(ledger: Ledger, worker_factory
         return ledger.figures().chunks["recorded"]
 
     poll(lambda: recorded() > 10)
-    victim = first.children()[0]
-    victim.kill()
-    victim.wait(10)
+    # Its end is not waited for: Celery buries its dead only every few seconds, and the job would be over by then.
+    first.children()[0].kill()
     before = recorded()
     poll(lambda: recorded() > before + 10)
+    assert not ledger.job(job_id).is_finished
     # The parent dies, its children are to follow by themselves; another worker goes on.
     family = first.children()
     os.kill(first.process.pid, signal.SIGKILL)
