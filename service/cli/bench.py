@@ -14,7 +14,7 @@ import typer
 from service.cli.engine import warm_engine
 from service.cli.options import AsJson, Ruleset, by_option, name_or_object
 from service.cli.output import note, print_json, table
-from service.cli.tables import short_name
+from service.labels import short_name
 from workers.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 
 from service.cli.output import NARROW
-from service.cli.tables import short_name
+from service.labels import short_name
 
 INDENT: Final = "  "
 GAP: Final = " ... "

@@ -111,7 +111,7 @@ def promote(
     if as_json:
         print_json(promoted)
         return
-    from service.cli.tables import short_name
+    from service.labels import short_name
 
     rows = [(test["name"], short_name(test["baseline"]), promoted["pinned"][test["name"]]) for test in promoted["tests"]]
     table(("test", "baseline", "fingerprint"), rows)

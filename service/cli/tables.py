@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from service.cli.output import amount, done_share, duration, note, percent, table
+from service.labels import short_name
 
 
 def print_results(results: Sequence[Mapping[str, Any]]) -> None:
@@ -45,28 +46,6 @@ def _note_scenario(result: Mapping[str, Any]) -> None:
     if int(result["draws"]):
         parts.append(f"{amount(result['draws'])} shared")
     note(", ".join(parts))
-
-
-def short_name(value: object) -> str:
-    """A policy or ruleset for a table: its name; an object's parameters in short, as `prefer double, heaviest`."""
-    match value:
-        case {"name": name, **others}:
-            parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
-        case {"preset": name, **others}:
-            parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
-        case Mapping():
-            parts = [f"{key} {_plain(other)}" for key, other in value.items()]
-        case _:
-            parts = [str(value)]
-    return "; ".join(parts)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(other)}" for key, other in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value))
-    return str(value)
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]]) -> None:

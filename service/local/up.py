@@ -31,7 +31,7 @@ from service.local.redis_server import (
 from service.local.supervisor import ChildBroken, ChildSpec, Supervisor
 
 API_PORT: Final = 8000
-QUICK_SECONDS: Final = 3.0
+QUICK_SECONDS: Final = 8.0
 """Workers that are not ready after this are compiling the engine, which is worth a word."""
 SAME_REQUEST_SECONDS: Final = 1.0
 API_STOP_SECONDS: Final = 8.0

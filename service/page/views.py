@@ -8,7 +8,8 @@ from typing import Any, Final
 import jinja2
 
 from service.events import Frame, event
-from service.results import policy_label, result_document
+from service.labels import short_name
+from service.results import result_document
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import FINISHED, JobRecord
 from workers.jobs.spec import JobSpec
@@ -106,8 +107,8 @@ def _scenario(result: dict[str, Any]) -> dict[str, Any]:
         if share is not None:
             low, high = interval or (share, share)
             bar = Bar(100 * share, 100 * low, 100 * high, 100 / players)
-        places.append({**estimate, "label": policy_label(estimate["policy"]), "bar": bar})
-    scenario = {**result["scenario"], "ruleset_label": policy_label(result["scenario"]["ruleset"])}
+        places.append({**estimate, "label": short_name(estimate["policy"]), "bar": bar})
+    scenario = {**result["scenario"], "ruleset_label": short_name(result["scenario"]["ruleset"])}
     return {**result, "scenario": scenario, "places": places}
 
 
@@ -143,9 +144,12 @@ def percent(value: float | None, digits: int = 2) -> str:
     return NOTHING if value is None else f"{100 * value:.{digits}f} %"
 
 
-def interval(bounds: Sequence[float] | None) -> str:
-    """Two shares of 1 in per cent."""
-    return f"{percent(bounds[0])} to {percent(bounds[1])}" if bounds else NOTHING
+def interval(bounds: Sequence[float] | None, short: bool = False) -> str:
+    """Two shares of 1 in per cent; `short` where there is little room."""
+    if not bounds:
+        return NOTHING
+    low, high = map(percent, bounds)
+    return f"{low.removesuffix('%').strip()} to {high}" if short else f"{low} to {high}"
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
