@@ -2,21 +2,28 @@
 Debian's cron does: a daily run happens once on each of them."""
 
 from datetime import UTC, datetime
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
 from workers.errors import FieldError
 
+FIELDS: Final = 5
+"""Minute, hour, day of the month, month, day of the week. The library would take a sixth, of seconds, in front."""
+
 
 def check_schedule(schedule: str | None) -> list[FieldError]:
     """What is wrong with a cron expression of five fields, such as `0 2 * * *`."""
     if schedule is None:
         return []
+    form = FieldError("schedule", f"must be a cron expression of five fields, such as '0 2 * * *', not {schedule!r}")
+    if len(schedule.split()) != FIELDS:
+        return [form]
     try:
         CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
     except CronSimError:
-        return [FieldError("schedule", f"must be a cron expression of five fields, such as '0 2 * * *', not {schedule!r}")]
+        return [form]
     return []
 
 

@@ -14,9 +14,9 @@ GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[2] / "golden" / "sta
 def test_golden_bradley_terry() -> None:
     golden = GOLDEN["ratings"]
     rated = rate(3, [Encounter(i, j, 1, 1, n, 2, s1, s2) for i, j, n, s1, s2 in golden["pairs"]])
-    assert rated.points == pytest.approx(golden["elo"], abs=1e-6)
-    assert rated.naive_errors == pytest.approx(golden["se_naive"], abs=1e-6)
-    assert rated.clustered_errors == pytest.approx(golden["se_clustered"], abs=1e-6)
+    assert rated.points == pytest.approx(golden["elo"], abs=1e-9)
+    assert rated.naive_errors == pytest.approx(golden["se_naive"], abs=1e-9)
+    assert rated.clustered_errors == pytest.approx(golden["se_clustered"], abs=1e-9)
     assert rated.chi_squared == pytest.approx(golden["gof_chi2"], abs=1e-9)
     assert rated.degrees == golden["df"]
 
@@ -30,8 +30,8 @@ def test_golden_luce_with_one_seat_against_three() -> None:
         won, lost = wins[int(one), seats], wins[int(other), seats]
         encounters.append(Encounter(int(one), int(other), one_seats, other_seats, won + lost, 1, won, won))
     rated = rate(3, encounters)
-    assert rated.points == pytest.approx(golden["elo"], abs=1e-6)
-    assert rated.naive_errors == pytest.approx(golden["se_naive"], abs=1e-6)
+    assert rated.points == pytest.approx(golden["elo"], abs=1e-9)
+    assert rated.naive_errors == pytest.approx(golden["se_naive"], abs=1e-9)
 
 
 @pytest.mark.parametrize(
