@@ -19,6 +19,7 @@ from service.settings import ServiceSettings
 from service.state import ServiceState
 from workers.jobs.queue import open_ledger
 from workers.jobs.upkeep import Upkeep
+from workers.regressions.runs import ADVANCE_SECONDS
 
 ROUTERS: Final = (
     jobs.router, events.router, regressions.router, replays.router, named.router, positions.router, health.router,
@@ -56,9 +57,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Upkeep of the ledger runs beside the requests; at the end streams are let go."""
+    """Upkeep of the ledger and of the runs of regressions runs beside the requests; at the end streams are let go."""
     state: ServiceState = app.state.service
-    upkeep = Upkeep(state.ledger)
+    upkeep = Upkeep(state.ledger, [(ADVANCE_SECONDS, state.regressions.advance)])
     upkeep.start()
     try:
         yield

@@ -14,13 +14,12 @@ from workers.errors import LedgerUnavailable
 from workers.jobs.queue import open_ledger
 from workers.jobs.upkeep import run_upkeep
 from workers.logs import log_in_lines
-from workers.regressions.runs import Regressions
+from workers.regressions.runs import ADVANCE_SECONDS, Regressions
 from workers.regressions.store import RegressionStore
 from workers.regressions.webhook import deliver_due
 
 EXPIRE_SECONDS: Final = 60.0
 SCHEDULE_SECONDS: Final = 1.0
-ADVANCE_SECONDS: Final = 0.5
 WEBHOOK_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)

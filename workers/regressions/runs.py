@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from workers.engine.play import ENGINE_VERSION
 from workers.engine.policies import PolicyValue, resolve_policy
-from workers.errors import Conflict, InvalidInput, NotFound
+from workers.errors import Conflict, InvalidInput, LedgerUnavailable, NotFound
 from workers.jobs.ledger import new_job_id
 from workers.jobs.records import JobRecord
 from workers.jobs.sequential import CANDIDATE, SequentialTest, TestState, Verdict
@@ -16,7 +16,7 @@ from workers.jobs.spec import JobSpec
 from workers.regressions.schedule import latest_time, next_time
 from workers.regressions.spec import RegressionSpec, TestSpec, check_regression, pinned
 from workers.regressions.store import RegressionStore, Run
-from workers.regressions.webhook import announce
+from workers.regressions.webhook import announcement
 from workers.stats.estimate import Moments, share_estimate
 from workers.stats.stopped import stopped_estimate
 from workers.stats.tally import Tally
@@ -26,6 +26,8 @@ WORST_FIRST: Final[tuple[Verdict, ...]] = ("regressed", "failed", "stopped", "in
 LATE_SECONDS: Final = 60.0
 """A scheduled run that begins later than this is marked as late."""
 DRAWN_SEEDS: Final = 2**53
+ADVANCE_SECONDS: Final = 0.5
+"""How often schedulers and APIs look whether a run has its verdict."""
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +126,13 @@ class Regressions:
     def advance(self) -> None:
         """Moves every run that has no verdict yet on."""
         for run_id in self.store.live():
-            self.advance_run(self.store.run(run_id))
+            try:
+                self.advance_run(self.store.run(run_id))
+            except LedgerUnavailable:
+                raise
+            except Exception:
+                # The others do not wait for one that is broken.
+                log.exception("run %s cannot be moved on", run_id)
 
     def advance_run(self, run: Run) -> None:
         """Submits what is not submitted; once every test has ended, gives the verdict and tells the webhook."""
@@ -136,8 +144,8 @@ class Regressions:
         outcome = {
             "verdict": verdict, "finished_at": self.store.now().timestamp(), "tests": [report.to_json() for report in reports],
         }  # fmt: skip
-        if self.store.conclude(run.id, outcome) and run.spec.webhook and verdict != "passed":
-            announce(self.store, run, {"event": "verdict", "verdict": verdict})
+        told = announcement(run, {"event": "verdict", "verdict": verdict}) if verdict != "passed" else b""
+        self.store.conclude(run.id, outcome, told)
 
     def reports(self, run: Run, *, submit: bool = False) -> list[TestReport]:
         """How each test of a run stands. With `submit`, jobs that are missing are submitted first."""
@@ -171,11 +179,8 @@ class Regressions:
     ) -> Run:  # fmt: skip
         seed = spec.seed if spec.seed is not None else seed_of(run_id)
         run = Run(run_id, spec.name, spec, seed, labels, self.store.now().timestamp(), scheduled_at, late, pins, owner)
-        is_new = self.store.begin(run)
-        if not is_new:
-            run = self.store.run(run_id)
-        elif late and spec.webhook:
-            announce(self.store, run, {"event": "missed"})
+        self.store.begin(run, announcement(run, {"event": "missed"}) if late else b"")
+        run = self.store.run(run_id)
         if self.store.outcome(run.id) is None:
             self.advance_run(run)
         return run

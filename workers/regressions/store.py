@@ -137,14 +137,9 @@ class RegressionStore:
         """Sets when a scheduled regression runs next, unless it is no longer scheduled."""
         self.ledger.store.read(("ZADD", DUE, "XX", "GT", due.timestamp(), name))
 
-    def begin(self, run: Run) -> bool:
-        """Stores a run once; False where it was there already."""
-        with self.ledger.store.reading() as redis:
-            is_new: Any = redis.hsetnx(run_key(run.id), "document", orjson.dumps(run.to_json()))
-        # Repeated by whoever comes second: a process may die between the two steps.
-        if is_new or self.outcome(run.id) is None:
-            self.ledger.store.read(("ZADD", runs_key(run.regression), "NX", run.created_at, run.id), ("SADD", LIVE, run.id))
-        return bool(is_new)
+    def begin(self, run: Run, announcement: bytes = b"") -> None:
+        """Stores a run, and what its webhook is told, once: whoever comes second changes nothing."""
+        self.ledger.store.run("run_begin", run.id, run.regression, run.created_at, orjson.dumps(run.to_json()), announcement)
 
     def run(self, run_id: str) -> Run:
         """A run; raises `NotFound`."""
@@ -172,9 +167,6 @@ class RegressionStore:
             stored: Any = redis.hget(run_key(run_id), "outcome")
         return None if stored is None else dict(orjson.loads(stored))
 
-    def conclude(self, run_id: str, outcome: Mapping[str, Any]) -> bool:
-        """Stores a run's outcome once; True for the one who did."""
-        with self.ledger.store.reading() as redis:
-            is_first: Any = redis.hsetnx(run_key(run_id), "outcome", orjson.dumps(dict(outcome)))
-            redis.srem(LIVE, run_id)
-        return bool(is_first)
+    def conclude(self, run_id: str, outcome: Mapping[str, Any], announcement: bytes = b"") -> None:
+        """Stores a run's outcome, and what its webhook is told, once: whoever comes second changes nothing."""
+        self.ledger.store.run("run_conclude", run_id, orjson.dumps(dict(outcome)), announcement)

@@ -1,7 +1,6 @@
 """`blockyard regress` against a real service: every verdict by its exit code, what is printed and written, what is refused."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -49,23 +48,6 @@ def write(tmp_path: Path) -> Callable[..., str]:
     return call
 
 
-@pytest.fixture
-def advancing(service: Service) -> Iterator[None]:
-    """Runs move on as by a scheduler."""
-    stop = threading.Event()
-
-    def advance() -> None:
-        while not stop.wait(0.1):
-            service.state.regressions.advance()
-
-    thread = threading.Thread(target=advance)
-    thread.start()
-    yield
-    stop.set()
-    thread.join()
-
-
-@pytest.mark.usefixtures("advancing")
 def test_verdicts_are_exit_codes(
     ask: Command, write: Callable[..., str], worker_factory: WorkerFactory, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,8 @@ from workers.jobs.store import connect
 from workers.regressions import runs as runs_module
 from workers.regressions.runs import Regressions, TestReport
 from workers.regressions.spec import RegressionSpec, TestSpec
-from workers.regressions.store import REGRESSIONS, RegressionStore, Run
+from workers.regressions.store import LIVE, REGRESSIONS, RegressionStore, Run
+from workers.regressions.webhook import WAITING
 from workers.settings import Settings
 
 
@@ -188,6 +190,50 @@ def test_missed_times_run_once_late_and_marked(bench: Bench, regressions: Regres
     with bench.ledger.store.reading() as redis:
         waiting: Any = redis.zrange("{blockyard}:webhooks", 0, -1)
     assert [b'"missed"' in announcement for announcement in waiting] == [True]
+
+
+# Once
+
+
+def waiting_webhooks(bench: Bench) -> list[bytes]:
+    with bench.ledger.store.reading() as redis:
+        waiting: Any = redis.zrange(WAITING, 0, -1)
+    return list(waiting)
+
+
+def test_a_verdict_and_its_announcement_are_given_once_and_together(bench: Bench, regressions: Regressions) -> None:
+    regressions.put(regression(versus("lightest", "heaviest"), webhook="http://hooks.example/x"))
+    run = regressions.start("nightly")
+    play_out(bench, regressions, run)
+    first = regressions.store.outcome(run.id)
+    (told,) = waiting_webhooks(bench)
+    assert (b'"verdict":"regressed"' in told, run.id.encode() in told) == (True, True)
+    # Somebody who read the run while it was still live comes late, after the announcement was taken.
+    bench.ledger.store.read(("ZREM", WAITING, told))
+    regressions.advance_run(run)
+    regressions.store.conclude(run.id, {"verdict": "passed"}, b"again")
+    assert regressions.store.outcome(run.id) == first
+    assert waiting_webhooks(bench) == []
+    assert regressions.store.live() == []
+
+
+def test_a_run_begun_twice_is_one_and_a_forgotten_one_gets_no_outcome(bench: Bench, regressions: Regressions) -> None:
+    regressions.put(regression(versus("heaviest", "heaviest")))
+    run = regressions.start("nightly")
+    regressions.store.begin(replace(run, labels={"other": "1"}), b"again")
+    assert (regressions.store.run(run.id), waiting_webhooks(bench)) == (run, [])
+    play_out(bench, regressions, run)
+    regressions.delete("nightly")
+    regressions.store.conclude(run.id, {"verdict": "passed"}, b"late")
+    assert (regressions.store.outcome(run.id), waiting_webhooks(bench)) == (None, [])
+
+
+def test_a_broken_run_does_not_hold_up_the_others(bench: Bench, regressions: Regressions) -> None:
+    regressions.put(regression(versus("heaviest", "heaviest")))
+    run = regressions.start("nightly")
+    bench.ledger.store.read(("SADD", LIVE, "0-broken"))
+    play_out(bench, regressions, run)
+    assert verdict_of(regressions, run) == "passed"
 
 
 # Refusals
