@@ -10,9 +10,6 @@ from tests.faults.proxy import Command, Moment, cut, grants_work, kill_sender, r
 from tests.faults.yard import CHUNKS, Up, Yard
 from tests.servers import poll
 
-pytestmark = pytest.mark.slow
-"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
-
 KILLS = 3
 
 

@@ -15,9 +15,6 @@ from tests.faults.proxy import Proxy, delay
 from tests.faults.yard import CHUNKS, PACE, SETTINGS, START_SECONDS, Trial, Yard, make_spec
 from tests.servers import RunningWorker, poll
 
-pytestmark = pytest.mark.slow
-"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
-
 NETWORK = "10.213.77"
 
 

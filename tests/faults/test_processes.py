@@ -12,9 +12,6 @@ from tests.servers import poll
 from workers.jobs.queue import open_ledger
 from workers.settings import Settings
 
-pytestmark = pytest.mark.slow
-"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
-
 KILLS = 2
 
 

@@ -13,9 +13,6 @@ from tests.faults.proxy import Command, delay
 from tests.faults.yard import CHUNKS, Up, Yard
 from tests.servers import poll
 
-pytestmark = pytest.mark.slow
-"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
-
 SMALL = {"seed": 1, "scenarios": [{"policies": ["random", "random"], "matches": 20}]}
 
 
