@@ -81,9 +81,13 @@ class JobPage(TypedDict):
 
 
 class Results(TypedDict):
-    """The results of all scenarios so far; `complete` once nothing can change any more."""
+    """The results of all scenarios so far; `complete` once nothing can change any more.
+
+    A job with a matrix has a `tournament` too: pair matrix and ratings of each ruleset and number of players.
+    """
 
     results: list[dict[str, Any]]
+    tournament: list[dict[str, Any]] | None
     complete: bool
 
 
@@ -223,7 +227,7 @@ class Client:
             page = self._json("GET", f"{_job(job_id)}/results", params=params)
             found.extend(page["results"])
             if page["next_cursor"] is None:
-                return {"results": found, "complete": page["complete"]}
+                return {"results": found, "tournament": page["tournament"], "complete": page["complete"]}
             params = {"cursor": page["next_cursor"]}
 
     def results_csv(self, job_id: str) -> str:

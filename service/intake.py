@@ -13,7 +13,7 @@ from service.settings import ServiceSettings
 from workers.engine.policies import resolve_policy
 from workers.engine.rules import MAX_PLAYERS_DOUBLE_SIX, MIN_PLAYERS, resolve_ruleset
 from workers.errors import FieldError, InvalidInput
-from workers.jobs.spec import JobSpec, Scenario, expand_matrix, make_scenario
+from workers.jobs.spec import JobSpec, Matrix, Scenario, make_scenario
 from workers.regressions.spec import RegressionSpec, TestSpec
 
 DRAWN_SEEDS: Final = 2**53
@@ -26,15 +26,16 @@ def job_spec(request: JobRequest, settings: ServiceSettings) -> JobSpec:
         raise InvalidInput.at("scenarios", "is required where there is no matrix: a job plays at least one scenario")
     _check_limits(request, settings)
     scenarios, errors = _listed_scenarios(request.scenarios)
-    if request.matrix is not None:
+    matrix = None if request.matrix is None else _matrix(request.matrix)
+    if matrix is not None:
         try:
-            scenarios.extend(_matrix_scenarios(request.matrix))
+            scenarios.extend(_matrix_scenarios(matrix))
         except InvalidInput as refusal:
             errors.extend(refusal.errors)
     if errors:
         raise InvalidInput(*errors)
     seed = secrets.randbelow(DRAWN_SEEDS) if request.seed is None else request.seed
-    return JobSpec(tuple(scenarios), seed, request.name, request.priority, request.labels)
+    return JobSpec(tuple(scenarios), seed, request.name, request.priority, request.labels, matrix=matrix)
 
 
 def regression_spec(request: RegressionRequest, name: str, settings: ServiceSettings) -> RegressionSpec:
@@ -104,8 +105,12 @@ def _listed_scenarios(requests: Sequence[ScenarioRequest]) -> tuple[list[Scenari
     return scenarios, errors
 
 
-def _matrix_scenarios(matrix: MatrixRequest) -> list[Scenario]:
-    """The matrix, each of its parts checked by its own place before it is expanded."""
+def _matrix(request: MatrixRequest) -> Matrix:
+    return Matrix(tuple(request.players), tuple(request.policies), tuple(request.rulesets), request.matches, request.seating)
+
+
+def _matrix_scenarios(matrix: Matrix) -> list[Scenario]:
+    """The matrix expanded, each of its parts checked by its own place before."""
     errors: list[FieldError] = []
     for place, count in enumerate(matrix.players):
         for position, ruleset in enumerate(matrix.rulesets):
@@ -116,13 +121,7 @@ def _matrix_scenarios(matrix: MatrixRequest) -> list[Scenario]:
     if errors:
         raise InvalidInput(*errors)
     try:
-        return expand_matrix(
-            players=matrix.players,
-            policies=matrix.policies,
-            rulesets=matrix.rulesets,
-            matches=matrix.matches,
-            seating=matrix.seating,
-        )
+        return matrix.scenarios()
     except InvalidInput as refusal:
         raise refusal.below("matrix") from None
 

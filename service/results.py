@@ -30,6 +30,7 @@ def result_document(
     places = integers.pop("places")
     seats = integers.pop("seats")
     blocks = integers.pop("blocks")
+    del integers["clusters"]  # an aid of the ratings (`service.tournaments`)
     units = score_unit(ruleset) * scenario.rotations
     fingerprint = scenario_fingerprint(scenario, seed, engine_version)
     return {

@@ -12,6 +12,7 @@ from service.cli.files import read_document
 from service.cli.options import DEFAULT_URL, AsJson, JobId, Key, Url
 from service.cli.output import amount, done_share, note, print_json
 from service.cli.tables import print_job, print_jobs, print_results
+from service.cli.tournament import print_field
 
 if TYPE_CHECKING:
     from service.client import Client
@@ -116,6 +117,8 @@ def results(
         print_json(found)
         return
     print_results(found["results"])
+    for field in found["tournament"] or ():
+        print_field(field)
     if not found["complete"]:
         note("the job has not ended: these are the results so far")
 

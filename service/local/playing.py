@@ -112,7 +112,7 @@ def _play_alone(lineup: Lineup, pieces: _Pieces) -> Iterator[Tally | None]:
     piece = pieces.next(0, 0.0)
     while piece is not None:
         begun = time.perf_counter()
-        yield tally_rows(lineup, play_blocks(lineup, *piece))
+        yield tally_rows(lineup, play_blocks(lineup, *piece), piece[0])
         piece = pieces.next(piece[1], time.perf_counter() - begun)
 
 
@@ -178,7 +178,7 @@ def _play_what_comes(lineup: Lineup, pieces: "Connection[Any, Any]", tie: Callab
             return
         begun = time.perf_counter()
         try:
-            part = tally_rows(lineup, play_blocks(lineup, first, count))
+            part = tally_rows(lineup, play_blocks(lineup, first, count), first)
         except Exception as error:
             pieces.send(error)
             return

@@ -15,6 +15,7 @@ from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, 
 from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
 from service.schemas.results import ResultsPage
 from service.state import JobId, OwnerOf, StateOf
+from service.tournaments import tournament_documents
 from workers.errors import InvalidInput
 from workers.jobs.ledger import Ledger
 from workers.jobs.spec import JobSpec
@@ -71,7 +72,9 @@ def job(id: JobId, state: StateOf) -> JobAnswer:  # noqa: A002
 def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request, state: StateOf) -> Response:  # noqa: A002
     """The results so far, one per scenario. `complete` says that no figure will change any more.
 
-    With `Accept: text/csv` a table with a line for each place of each scenario, from `cursor` on to the end.
+    The last page of a job with a matrix holds `tournament` too: each field's pair matrix, and its ratings once all of its
+    pairs have been played. With `Accept: text/csv` a table with a line for each place of each scenario, from `cursor` on
+    to the end.
     """
     spec = state.ledger.spec(id)
     if wants_csv(request.headers.get("accept", "")):
@@ -81,10 +84,12 @@ def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request
     complete = state.ledger.job(id).state == "done"
     limit = query.limit or RESULTS_PAGE
     end = query.cursor + limit
+    is_last = end >= len(spec.scenarios)
     page = {
         "results": _results(state.ledger, id, spec, query.cursor, limit),
+        "tournament": tournament_documents(spec, state.ledger.tallies(id)) if is_last and spec.matrix else None,
         "complete": complete,
-        "next_cursor": str(end) if end < len(spec.scenarios) else None,
+        "next_cursor": None if is_last else str(end),
     }
     return Response(orjson.dumps(page), media_type="application/json", headers={"Vary": "Accept"})
 

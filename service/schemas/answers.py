@@ -35,13 +35,14 @@ class ScenarioAnswer(Answer):
 
 
 class SpecAnswer(Answer):
-    """What was asked for, its matrix expanded."""
+    """What was asked for; the scenarios of its matrix come last."""
 
     name: str
     seed: Integer
     priority: Priority
     labels: dict[str, str]
     scenarios: list[ScenarioAnswer]
+    matrix: dict[str, Any] | None
 
 
 class JobSummary(Answer):
@@ -204,6 +205,7 @@ def spec_fields(spec: JobSpec) -> dict[str, Any]:
         "priority": spec.priority,
         "labels": dict(spec.labels),
         "scenarios": [scenario.to_json() for scenario in spec.scenarios],
+        "matrix": spec.matrix and spec.matrix.to_json(),
     }
 
 

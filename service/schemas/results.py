@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from service.schemas.answers import ScenarioAnswer
 from service.schemas.fields import Answer, Integer
+from workers.jobs.spec import Seating
 
 Histogram: TypeAlias = Annotated[
     list[Annotated[list[Integer], Field(min_length=2, max_length=2)]], Field(description="Ascending `[value, count]`.")
@@ -103,9 +104,77 @@ class Result(Answer):
     estimates: Estimates
 
 
+class Pair(Answer):
+    """Two policies of a field, by their places in its list: one seat of `one` against `other` in all others.
+
+    `score_sum` and `score_square_sum` are over the scores of `one` in the blocks, each 0 to `units`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scenario: int
+    one: int
+    other: int
+    blocks: Integer
+    matches: Integer
+    unfinished: Integer
+    units: int
+    score_sum: Integer
+    score_square_sum: Integer
+    win_share: float | None
+    ci95: Interval | None
+
+
+class Rating(Answer):
+    """A policy's rating: `points` of an Elo scale with mean 0. `standard_error` and `ci95` know that all pairs had the same
+    deals and that blocks are the independent unit; `naive_standard_error` is what independent matches would have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    policy: Any
+    points: float
+    standard_error: float
+    ci95: Annotated[list[float], Field(min_length=2, max_length=2)]
+    naive_standard_error: float
+
+
+class Ratings(Answer):
+    """The ratings of a field, in the order of its policies. They order it, no more: `chi_squared` on `degrees` of freedom
+    tells how badly one number a policy fits the pairs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    policies: list[Rating]
+    chi_squared: float
+    degrees: int
+
+
+class FieldResult(Answer):
+    """What a matrix tells of its policies under one ruleset at one number of players.
+
+    `win_shares[i][j]` is the share of matches that policy i won against j (one seat against a field of j at three players
+    and more). Where there are no `ratings`, `unrated` says why.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ruleset: Any
+    players: int
+    seating: Seating
+    policies: list[Any]
+    win_shares: list[list[float | None]]
+    pairs: list[Pair]
+    ratings: Ratings | None
+    unrated: str | None
+
+
 class ResultsPage(Answer):
-    """Results in the order of the scenarios; `complete` where no figure of the job will change any more."""
+    """Results in the order of the scenarios; `complete` where no figure of the job will change any more.
+
+    `tournament` is on the last page of a job with a matrix: one object for each ruleset and number of players.
+    """
 
     results: list[Result]
+    tournament: list[FieldResult] | None
     complete: bool
     next_cursor: str | None

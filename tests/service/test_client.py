@@ -101,9 +101,9 @@ def test_submit_sits_out_an_outage_with_the_same_key(server: Scripted, client: C
 
 
 def test_all_pages_of_results_are_read(server: Scripted, client: Client) -> None:
-    server.then({"results": [{"a": 1}], "complete": True, "next_cursor": 1})
-    server.then({"results": [{"a": 2}], "complete": True, "next_cursor": None})
-    assert client.results("j/1") == {"results": [{"a": 1}, {"a": 2}], "complete": True}
+    server.then({"results": [{"a": 1}], "tournament": None, "complete": True, "next_cursor": 1})
+    server.then({"results": [{"a": 2}], "tournament": [{"b": 3}], "complete": True, "next_cursor": None})
+    assert client.results("j/1") == {"results": [{"a": 1}, {"a": 2}], "tournament": [{"b": 3}], "complete": True}
     assert [path for _, path, _, _ in server.asked] == ["/v1/jobs/j%2F1/results", "/v1/jobs/j%2F1/results?cursor=1"]
 
 

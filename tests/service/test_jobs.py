@@ -172,7 +172,7 @@ def test_results_equal_what_the_literal_rules_play(http: httpx2.Client, hands: H
     assert page["next_cursor"] is None
     scenario = make_scenario(["heaviest", "random"], 99)
     lineup = scenario.lineup(7)
-    tally = tally_rows(lineup, play_literally(lineup, 0, scenario.blocks))
+    tally = tally_rows(lineup, play_literally(lineup, 0, scenario.blocks), 0)
     assert page["results"] == orjson.loads(orjson.dumps([result_document(scenario, 7, tally, job["engine_version"])]))
 
 

@@ -18,7 +18,7 @@ SEED = 2**60
 
 def played(scenario: Scenario) -> Tally:
     lineup = scenario.lineup(SEED)
-    return tally_rows(lineup, play_blocks(lineup, 0, scenario.blocks))
+    return tally_rows(lineup, play_blocks(lineup, 0, scenario.blocks), 0)
 
 
 @pytest.fixture(scope="module")

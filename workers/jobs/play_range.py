@@ -137,7 +137,7 @@ class Table:
             rate = self._rates.get(run.scenario, FIRST_CALL_BLOCKS / CALL_SECONDS)
             size = min(end - at, most, max(1, int(rate * CALL_SECONDS)))
             begun = perf_counter()
-            total.merge(tally_rows(lineup, play_blocks(lineup, at, size)))
+            total.merge(tally_rows(lineup, play_blocks(lineup, at, size), at))
             # A short call is slow by its overhead alone, so a rate falls by half at most.
             self._rates[run.scenario] = max(size / max(perf_counter() - begun, 1e-6), rate / 2)
             at += size

@@ -96,8 +96,79 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """Policies that all met under one ruleset at one number of players: a part of a matrix.
+
+    `pairs[i]` = (one, other), places in the matrix's policies, met in the job's scenario `first + i`.
+    """
+
+    ruleset: RulesetValue
+    players: int
+    first: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A tournament: every pair of `policies` meets in `matches` matches, for each ruleset and number of players."""
+
+    players: tuple[int, ...]
+    policies: tuple[PolicyValue, ...]
+    rulesets: tuple[RulesetValue, ...]
+    matches: int
+    seating: Seating = "rotated"
+
+    def fields(self, first: int) -> list[Field]:
+        """The fields in their order, where the matrix's first scenario is the job's scenario `first`."""
+        found: list[Field] = []
+        for ruleset in self.rulesets:
+            for count in self.players:
+                pairs = pairs_of(len(self.policies), count)
+                found.append(Field(ruleset, count, first, pairs))
+                first += len(pairs)
+        return found
+
+    def scenarios(self) -> list[Scenario]:
+        """The scenarios of all fields, in this order: rulesets as listed; in each the player counts as listed; in each
+        the pairs (see `pairs_of`). Raises `InvalidInput`.
+        """
+        return [
+            make_scenario(
+                [self.policies[one], *[self.policies[other]] * (part.players - 1)], self.matches, players=part.players,
+                ruleset=part.ruleset, seating=self.seating,
+            )
+            for part in self.fields(0)
+            for one, other in part.pairs
+        ]  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """The matrix as jobs show it."""
+        return {
+            "players": list(self.players), "policies": list(self.policies), "rulesets": list(self.rulesets),
+            "matches": self.matches, "seating": self.seating,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Matrix":
+        """The matrix that `to_json` wrote."""
+        return cls(
+            tuple(value["players"]), tuple(value["policies"]), tuple(value["rulesets"]), value["matches"], value["seating"]
+        )
+
+
+def pairs_of(policies: int, players: int) -> tuple[tuple[int, int], ...]:
+    """Who meets whom: two players in every unordered pair, (0, 1), (0, 2), ..., (1, 2), ...; three and more in every
+    ordered pair, one seat of the first against a field of the second.
+    """
+    return tuple(combinations(range(policies), 2) if players == 2 else permutations(range(policies), 2))
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
-    """A validated batch. `seed` is 0 to 2^64 - 1; scenarios come in the order in which results show them."""
+    """A validated batch. `seed` is 0 to 2^64 - 1; scenarios come in the order in which results show them.
+
+    Those of the `matrix` come last.
+    """
 
     scenarios: tuple[Scenario, ...]
     seed: int
@@ -105,11 +176,20 @@ class JobSpec:
     priority: Priority = "normal"
     labels: Mapping[str, str] = field(default_factory=dict)
     engine_version: str = ENGINE_VERSION
+    matrix: Matrix | None = None
 
     @property
     def matches(self) -> int:
         """Matches of all scenarios."""
         return sum(scenario.matches for scenario in self.scenarios)
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields of the matrix; none without one."""
+        if self.matrix is None:
+            return []
+        met = sum(len(part.pairs) for part in self.matrix.fields(0))
+        return self.matrix.fields(len(self.scenarios) - met)
 
     def renewed(self) -> "JobSpec":
         """The same batch for this engine version and the policies of today; raises `InvalidInput` where one is gone."""
@@ -120,6 +200,7 @@ class JobSpec:
         return {
             "name": self.name, "seed": str(self.seed), "priority": self.priority, "labels": dict(self.labels),
             "engine_version": self.engine_version, "scenarios": [scenario.to_json() for scenario in self.scenarios],
+            "matrix": self.matrix and self.matrix.to_json(),
         }  # fmt: skip
 
     @classmethod
@@ -127,7 +208,7 @@ class JobSpec:
         """The spec that `to_json` wrote."""
         return cls(
             tuple(Scenario.from_json(scenario) for scenario in value["scenarios"]), int(value["seed"]), value["name"],
-            value["priority"], value["labels"], value["engine_version"],
+            value["priority"], value["labels"], value["engine_version"], value["matrix"] and Matrix.from_json(value["matrix"]),
         )  # fmt: skip
 
 
@@ -189,29 +270,6 @@ def distinct_rotations(fingerprints: Sequence[str]) -> int:
     """How many rotations of the list differ: 2 for [A, B], 3 for [A, B, B], 2 for [A, B, A, B], 1 for [A, A]."""
     names = list(fingerprints)
     return next(shift for shift in range(1, len(names) + 1) if names[shift:] + names[:shift] == names)
-
-
-def expand_matrix(
-    *,
-    players: Sequence[int],
-    policies: Sequence[PolicyValue],
-    rulesets: Sequence[RulesetValue],
-    matches: int,
-    seating: Seating = "rotated",
-) -> list[Scenario]:
-    """The scenarios of a matrix, in this order: rulesets as listed; in each the player counts as listed; in each the pairs.
-
-    Two players meet in every unordered pair, (first, second), (first, third), ..., (second, third), ...; three and more
-    in every ordered pair, one seat of the first against a field of the second. Raises `InvalidInput`.
-    """
-    scenarios = []
-    for ruleset in rulesets:
-        for count in players:
-            pairs = combinations(policies, 2) if count == 2 else permutations(policies, 2)
-            for one, other in pairs:
-                line_up = [one, *[other] * (count - 1)]
-                scenarios.append(make_scenario(line_up, matches, players=count, ruleset=ruleset, seating=seating))
-    return scenarios
 
 
 def scenario_fingerprint(scenario: Scenario, seed: int, engine_version: str) -> str:

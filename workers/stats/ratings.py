@@ -2,7 +2,9 @@
 
 An encounter seats one policy against a field of another: with c seats each, P(i wins) = c_i w_i / (c_i w_i + c_j w_j). The
 logarithm of w is the rating, shown with mean 0 and 400 / ln 10 points a unit. Errors come twice: `naive` as if matches
-were independent, `clustered` from the variance between blocks, the independent unit.
+were independent, `clustered` from the blocks, the independent unit. Where all encounters had the same deals, a block's
+results depend on each other across encounters too: each encounter keeps its own variance between blocks, and how two of them
+go together is read from their sums over the same clusters of blocks (over the same blocks, where there are few).
 
 The rule does not fit dominoes exactly (see `chi_squared`), so ratings order a field; the pair matrix is what was measured.
 """
@@ -15,6 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from workers.stats.tally import CLUSTERS
+
 POINTS_A_UNIT: Final = 400.0 / math.log(10.0)
 _NEWTON_STEPS: Final = 100
 _CONVERGED: Final = 1e-13
@@ -24,8 +28,9 @@ _CONVERGED: Final = 1e-13
 class Encounter:
     """Blocks of policy `one` (in `one_seats` seats) against policy `other` (in `other_seats`).
 
-    `wins` of `one` over all blocks, `win_squares` the sum of its squared block scores; a block is `matches_a_block`
-    decided matches.
+    `matches` are decided ones. `wins` of `one` over all blocks and `win_squares`, the sum of its squared block scores, are
+    in units of 1/`unit` of a match, `unit` being above 1 where a match can be shared. `clusters` are the wins by block
+    number, summed as `workers.stats.tally.CLUSTERS` says; needed where deals were common.
     """
 
     one: int
@@ -33,21 +38,27 @@ class Encounter:
     one_seats: int
     other_seats: int
     blocks: int
-    matches_a_block: int
+    matches: int
     wins: int
     win_squares: int
+    unit: int = 1
+    clusters: tuple[int, ...] = ()
 
     @property
-    def matches(self) -> int:
-        """Decided matches."""
-        return self.blocks * self.matches_a_block
-
-    @property
-    def block_variance(self) -> float:
-        """Unbiased variance of the wins in a block; 0 below two blocks."""
+    def spread(self) -> float:
+        """Variance of all wins, in matches squared: blocks times the unbiased variance of a block; 0 below two blocks."""
         if self.blocks < 2:
             return 0.0
-        return (self.blocks * self.win_squares - self.wins**2) / (self.blocks * (self.blocks - 1))
+        return (self.blocks * self.win_squares - self.wins**2) / ((self.blocks - 1) * self.unit**2)
+
+    def cluster_deviations(self) -> npt.NDArray[np.float64]:
+        """[C] wins by cluster less what is expected of so many blocks, so scaled that their squares sum up to `spread`."""
+        sizes = np.array([len(range(cluster, self.blocks, CLUSTERS)) for cluster in range(CLUSTERS)])
+        sums = np.zeros(CLUSTERS)
+        sums[: len(self.clusters)] = self.clusters
+        deviations: npt.NDArray[np.float64] = sums - sizes * (self.wins / self.blocks)
+        squares = float((deviations**2).sum())
+        return deviations * math.sqrt(self.spread / squares) if squares > 0.0 else deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,7 @@ def unrated_reason(policies: int, encounters: Sequence[Encounter]) -> str | None
     beats = np.zeros((policies, policies), bool)
     for met in encounters:
         beats[met.one, met.other] |= met.wins > 0
-        beats[met.other, met.one] |= met.wins < met.matches
+        beats[met.other, met.one] |= met.wins < met.matches * met.unit
     forward, backward = _reach(beats), _reach(beats.T)
     if not (_reach(beats | beats.T)).all():
         return "the field falls into parts that never met"
@@ -78,14 +89,17 @@ def unrated_reason(policies: int, encounters: Sequence[Encounter]) -> str | None
     return None
 
 
-def rate(policies: int, encounters: Sequence[Encounter]) -> Ratings:
-    """The ratings of a field that has them (see `unrated_reason`), by Newton's method."""
+def rate(policies: int, encounters: Sequence[Encounter], *, common_deals: bool = False) -> Ratings:
+    """The ratings of a field that has them (see `unrated_reason`), by Newton's method.
+
+    With `common_deals` all encounters had the same blocks and number of blocks, and tell their clusters.
+    """
     design = np.zeros((len(encounters), policies))
     for row, met in enumerate(encounters):
         design[row, met.one], design[row, met.other] = 1.0, -1.0
     offset = np.array([math.log(met.one_seats / met.other_seats) for met in encounters])
     matches = np.array([float(met.matches) for met in encounters])
-    wins = np.array([float(met.wins) for met in encounters])
+    wins = np.array([met.wins / met.unit for met in encounters])
     worth = np.zeros(policies)
     for _ in range(_NEWTON_STEPS):
         chance = 1.0 / (1.0 + np.exp(-(design @ worth + offset)))
@@ -97,8 +111,16 @@ def rate(policies: int, encounters: Sequence[Encounter]) -> Ratings:
             break
     chance = 1.0 / (1.0 + np.exp(-(design @ worth + offset)))
     inverse = np.linalg.pinv(_information(design, matches, chance))
-    spread = np.array([met.blocks * met.block_variance for met in encounters])
-    clustered = inverse @ (design.T * spread) @ design @ inverse
+    spread = np.array([met.spread for met in encounters])
+    if common_deals:
+        by_cluster = np.array([met.cluster_deviations() for met in encounters]).T
+        # Deviations that cancel out within every cluster leave nothing to scale: that spread counts as independent.
+        lost = np.maximum(spread - (by_cluster**2).sum(axis=0), 0.0)
+        by_policy = by_cluster @ design
+        between = by_policy.T @ by_policy + (design.T * lost) @ design
+    else:
+        between = (design.T * spread) @ design
+    clustered = inverse @ between @ inverse
     varied = spread > 0.0
     chi_squared = float((((wins - matches * chance)[varied]) ** 2 / spread[varied]).sum())
     return Ratings(
@@ -106,7 +128,7 @@ def rate(policies: int, encounters: Sequence[Encounter]) -> Ratings:
         tuple((np.sqrt(np.diag(inverse)) * POINTS_A_UNIT).tolist()),
         tuple((np.sqrt(np.diag(clustered)) * POINTS_A_UNIT).tolist()),
         chi_squared,
-        max(0, len(encounters) - (policies - 1)),
+        max(0, int(varied.sum()) - (policies - 1)),
     )
 
 

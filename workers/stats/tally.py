@@ -6,6 +6,7 @@ Letters in shapes: n seats (and places), R rotations of a block, U units of a bl
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import zip_longest
 from math import lcm
 from typing import Any, Final
 
@@ -17,6 +18,10 @@ from workers.engine.rules import Ruleset
 
 Histogram = Counter[int]
 """Value to count."""
+
+CLUSTERS: Final = 128
+"""Block b belongs to cluster b mod this. Scenarios of one seed see the same deals in a block, so what their results have in
+common shows between the same clusters; a standard error from so many is known to about a sixteenth."""
 
 JSON_SAFE: Final = 2**53
 """Whole numbers beyond this travel as strings: a JSON reader may keep numbers as doubles."""
@@ -64,7 +69,10 @@ class BlockScores:
 
 @dataclass(slots=True)
 class Tally:
-    """All integers of a result. Lists are by seat (`seats`) or by place (`places`, `blocks`)."""
+    """All integers of a result. Lists are by seat (`seats`), by place (`places`, `blocks`) or by cluster.
+
+    `clusters` are the first place's block scores summed by `CLUSTERS`, up to the last cluster that holds a block.
+    """
 
     matches: int = 0
     unfinished: int = 0
@@ -80,6 +88,7 @@ class Tally:
     rounds_per_match: Histogram = field(default_factory=Counter)
     winning_margin: Histogram = field(default_factory=Counter)
     blocks: list[BlockScores] = field(default_factory=list)
+    clusters: list[int] = field(default_factory=list)
 
     @classmethod
     def empty(cls, players: int) -> "Tally":
@@ -100,6 +109,7 @@ class Tally:
         self.winning_margin.update(other.winning_margin)
         for block, more in zip(self.blocks, other.blocks, strict=True):
             block.add(more)
+        self.clusters = [mine + theirs for mine, theirs in zip_longest(self.clusters, other.clusters, fillvalue=0)]
 
     def to_json(self) -> dict[str, Any]:
         """The tally as JSON values; whole numbers over 2^53 as strings, histograms as ascending `[[value, count], ...]`."""
@@ -117,6 +127,8 @@ class Tally:
                 }
                 for block in self.blocks
             ],
+            # A job's matches are few enough (10^12) for every sum of scores to be safe as a number.
+            "clusters": self.clusters,
         }
 
     @classmethod
@@ -134,6 +146,7 @@ class Tally:
                 )
                 for block in value["blocks"]
             ],
+            clusters=value["clusters"],
         )
 
 
@@ -161,8 +174,8 @@ def histogram_from_json(pairs: list[list[Any]]) -> Histogram:
     return Counter({int(value): int(count) for value, count in pairs})
 
 
-def tally_rows(lineup: Lineup, rows: MatchRows) -> Tally:
-    """The tally of finished rows of whole blocks."""
+def tally_rows(lineup: Lineup, rows: MatchRows, first_block: int) -> Tally:
+    """The tally of finished rows of whole blocks, the first of which is block `first_block` of its scenario."""
     ruleset, rotations, players = lineup.ruleset, lineup.rotations, lineup.ruleset.players
     seat_wins = (rows.winners[:, None] >> np.arange(players)) & 1 == 1
     winning_sides = _winning_sides(ruleset, seat_wins)
@@ -201,6 +214,8 @@ def tally_rows(lineup: Lineup, rows: MatchRows) -> Tally:
         # they are summed in two halves.
         squares = block_margin * block_margin
         square_sum = (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFF_FFFF).sum())
+        if place == 0:
+            tally.clusters = _cluster_sums(block_score, first_block)
         tally.blocks[place] = BlockScores(_histogram(block_score), int(block_margin.sum()), square_sum)
     return tally
 
@@ -209,6 +224,12 @@ def _winning_sides(ruleset: Ruleset, seat_wins: npt.NDArray[np.bool_]) -> npt.ND
     """[M] how many sides share each match: 0 unfinished, 1 won, more for a draw."""
     seats: npt.NDArray[np.int64] = seat_wins.sum(axis=1, dtype=np.int64)
     return seats // 2 if ruleset.partners else seats
+
+
+def _cluster_sums(block_score: npt.NDArray[np.int64], first_block: int) -> list[int]:
+    # Sums of a call stay far below 2^53, where the weights' doubles are exact.
+    numbers = (first_block % CLUSTERS + np.arange(len(block_score))) % CLUSTERS
+    return [int(total) for total in np.bincount(numbers, weights=block_score)]
 
 
 def _histogram(values: npt.NDArray[Any]) -> Histogram:

@@ -31,7 +31,7 @@ def play_in_order(spec: JobSpec, test: SequentialTest) -> tuple[Tally, list[tupl
     lineup = spec.scenarios[0].lineup(spec.seed)
     sums, path, decision = Tally.empty(2), list[tuple[int, float]](), "undecided"
     for look in range(spec.scenarios[0].blocks // test.step):
-        sums.merge(tally_rows(lineup, play_blocks(lineup, look * test.step, test.step)))
+        sums.merge(tally_rows(lineup, play_blocks(lineup, look * test.step, test.step), look * test.step))
         ratio = log_likelihood_ratio(sums.blocks[0].scores, test.units, test.s0, test.s1)
         path.append(((look + 1) * test.step, ratio))
         decision = test.bounds.decide(ratio)

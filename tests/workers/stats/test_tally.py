@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.engine.play import Lineup, MatchRows, play_literally, replay_match
+from workers.engine.play import Lineup, MatchRows, play_blocks, play_literally, replay_match
 from workers.engine.policies import resolve_policy
 from workers.engine.rules import resolve_ruleset
-from workers.stats.tally import Tally, score_unit, tally_rows
+from workers.stats.tally import CLUSTERS, Tally, score_unit, tally_rows
 
 SCENARIOS: list[tuple[Any, tuple[str, ...], int]] = [
     ("block", ("heaviest", "random"), 2),
@@ -88,7 +88,7 @@ def count_by_hand(lineup: Lineup, blocks: int) -> dict[str, Any]:
 def test_tally_equals_a_count_by_hand(ruleset: Any, policies: tuple[str, ...], rotations: int) -> None:
     lineup = lineup_of(ruleset, policies, rotations)
     blocks = 40
-    tally = tally_rows(lineup, play_literally(lineup, 0, blocks))
+    tally = tally_rows(lineup, play_literally(lineup, 0, blocks), 0)
     counted = count_by_hand(lineup, blocks)
     unit = score_unit(lineup.ruleset)
     for name, count in counted["plain"].items():
@@ -108,7 +108,7 @@ def test_tally_equals_a_count_by_hand(ruleset: Any, policies: tuple[str, ...], r
 
 def test_a_shared_win_is_seen_where_matches_have_a_fixed_number_of_rounds() -> None:
     lineup = lineup_of(SCENARIOS[4][0], SCENARIOS[4][1], 3)
-    tally = tally_rows(lineup, play_literally(lineup, 0, 60))
+    tally = tally_rows(lineup, play_literally(lineup, 0, 60), 0)
     assert tally.draws > 0
     assert sum(seat.shared_wins for seat in tally.seats) >= 2 * tally.draws
 
@@ -117,15 +117,15 @@ def test_a_shared_win_is_seen_where_matches_have_a_fixed_number_of_rounds() -> N
 @given(cut=st.integers(1, 11), seed=st.integers(0, 2**64 - 1))
 def test_two_parts_merge_into_the_whole(cut: int, seed: int) -> None:
     lineup = lineup_of("block", ("double", "heaviest", "random"), 3, seed)
-    whole = tally_rows(lineup, play_literally(lineup, 0, 12))
-    merged = tally_rows(lineup, play_literally(lineup, cut, 12 - cut))
-    merged.merge(tally_rows(lineup, play_literally(lineup, 0, cut)))
+    whole = tally_rows(lineup, play_literally(lineup, 0, 12), 0)
+    merged = tally_rows(lineup, play_literally(lineup, cut, 12 - cut), cut)
+    merged.merge(tally_rows(lineup, play_literally(lineup, 0, cut), 0))
     assert merged == whole
 
 
 def test_a_tally_survives_json_with_integers_beyond_64_bits() -> None:
     lineup = lineup_of("block", ("heaviest", "random"), 2)
-    tally = tally_rows(lineup, play_literally(lineup, 0, 3))
+    tally = tally_rows(lineup, play_literally(lineup, 0, 3), 0)
     tally.matches = 2**53
     tally.blocks[0].margin_square_sum = 2**70
     text = orjson.dumps(tally.to_json())
@@ -140,5 +140,17 @@ def test_squares_of_large_margins_do_not_overflow() -> None:
     rows = MatchRows.empty(matches, 2, 1)
     rows.scores[:, 0] = 2_000_000_000
     rows.winners[:] = 1
-    tally = tally_rows(lineup, rows)
+    tally = tally_rows(lineup, rows, 0)
     assert tally.blocks[0].margin_square_sum == matches * 2_000_000_000**2
+
+
+@pytest.mark.parametrize(("first", "blocks"), [(0, 5), (3, 7), (CLUSTERS - 2, 5), (10**9, 2 * CLUSTERS + 9)])
+def test_clusters_sum_the_first_place_s_scores_by_block_number(first: int, blocks: int) -> None:
+    lineup = lineup_of("block", ("heaviest", "random"), 2)
+    tally = tally_rows(lineup, play_blocks(lineup, first, blocks), first)
+    by_hand = [0] * CLUSTERS
+    for block in range(first, first + blocks):
+        alone = tally_rows(lineup, play_blocks(lineup, block, 1), block)
+        by_hand[block % CLUSTERS] += sum(score * count for score, count in alone.blocks[0].scores.items())
+    assert tally.clusters + [0] * (CLUSTERS - len(tally.clusters)) == by_hand
+    assert sum(tally.clusters) == sum(score * count for score, count in tally.blocks[0].scores.items())
