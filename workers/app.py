@@ -5,12 +5,15 @@ import os
 import socket
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import RawValue
-from typing import Any
+from typing import Any, Final
 
 from celery import signals
+from celery.concurrency.asynpool import AsynPool
+from celery.concurrency.prefork import TaskPool
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from celery.worker.consumer import Consumer
 from celery.worker.state import maybe_shutdown
@@ -26,6 +29,9 @@ from workers.logs import log_in_lines
 from workers.settings import Settings
 
 log = logging.getLogger(__name__)
+
+BURIAL_SECONDS: Final = 0.5
+"""How often a worker looks for playing processes that have died, to put new ones in their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
     signals.worker_ready.connect(on_ready, weak=False)
     signals.worker_shutting_down.connect(on_stopping, weak=False)
     worker: Any = make_app(place.settings).Worker(
-        hostname=f"blockyard@{place.name}", pool="prefork", concurrency=processes, quiet=True, loglevel=logging.WARNING,
+        hostname=f"blockyard@{place.name}", pool=PromptTaskPool, concurrency=processes, quiet=True, loglevel=logging.WARNING,
         without_gossip=True, without_mingle=True, without_heartbeat=True, consumer_cls=PatientConsumer,
     )  # fmt: skip
     # At every outage it would tell of a default that is set on purpose.
@@ -108,6 +114,24 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
         with suppress(LedgerUnavailable):
             ledger.leave(place.name)
     sys.exit(worker.exitcode or 0)
+
+
+class PromptPool(AsynPool):
+    """Celery's processes, those that die being replaced within half a second.
+
+    By itself it looks when a process closes its files, which is mostly too early to find it dead, and then every five seconds.
+    """
+
+    @property
+    def timers(self) -> dict[Callable[[], None], float]:
+        """What the event loop calls, and every how many seconds."""
+        return {self.maintain_pool: BURIAL_SECONDS}
+
+
+class PromptTaskPool(TaskPool):
+    """Celery's pool over these."""
+
+    Pool = PromptPool
 
 
 class PatientConsumer(Consumer):

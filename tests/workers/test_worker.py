@@ -122,6 +122,14 @@ def test_killed_processes_lose_and_double_nothing(ledger: Ledger, worker_factory
     assert sum(ledger.figures().matches.values()) == SPEC.matches
 
 
+def test_a_killed_process_is_replaced_at_once(running_worker: RunningWorker) -> None:
+    # Celery by itself mostly takes up to five seconds for each.
+    for _ in range(3):
+        (victim,) = running_worker.children()
+        victim.kill()
+        poll(lambda dead=victim.pid: [child.pid for child in running_worker.children()] not in ([], [dead]), patience=3)
+
+
 def test_a_killed_redis_loses_nothing(own_redis: RedisServer, worker_factory: WorkerFactory, direct: object) -> None:
     worker_factory("one", url=own_redis.url, chunk_blocks=CHUNK_BLOCKS, **QUICK_LEASES)
     ledger = open_ledger(Settings(redis_url=own_redis.url))
