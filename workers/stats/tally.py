@@ -146,7 +146,7 @@ class Tally:
                 )
                 for block in value["blocks"]
             ],
-            clusters=value["clusters"],
+            clusters=value.get("clusters", []),  # tallies kept since before there were clusters
         )
 
 

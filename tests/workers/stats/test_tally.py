@@ -134,6 +134,12 @@ def test_a_tally_survives_json_with_integers_beyond_64_bits() -> None:
     assert Tally.from_json(orjson.loads(text)) == tally
 
 
+def test_a_tally_kept_since_before_there_were_clusters_is_read() -> None:
+    whole = Tally.empty(2).to_json()
+    del whole["clusters"]
+    assert Tally.from_json(whole) == Tally.empty(2)
+
+
 def test_squares_of_large_margins_do_not_overflow() -> None:
     lineup = lineup_of({"preset": "block", "ends": {"target": 1_000_000}}, ("heaviest", "random"), 1)
     matches = 10
