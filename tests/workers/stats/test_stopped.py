@@ -93,3 +93,25 @@ def test_no_variance_gives_the_plain_share() -> None:
     )
     assert estimate.share == 0.5
     assert estimate.interval == pytest.approx((0.4875251119440261, 0.512474888055974), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "decision"), [(0.495, 0.1, "undecided"), (0.49, 0.1, "regressed"), (0.6, 0.1, "passed")]
+)
+def test_a_million_million_blocks(mean: float, variance: float, decision: Decision) -> None:
+    estimate = stopped_estimate(
+        blocks=10**12, mean=mean, variance=variance, s0=0.49, s1=0.5, bounds=Bounds.of_errors(0.05, 0.05), decision=decision
+    )
+    low, high = estimate.interval
+    assert 0.0 < low < estimate.share < high < 1.0
+
+
+@pytest.mark.parametrize(("blocks", "mean"), [(1, 0.0), (1, 1.0), (10**12, 0.0), (10**12, 1.0)])
+def test_everything_won_and_everything_lost(blocks: int, mean: float) -> None:
+    estimate = stopped_estimate(
+        blocks=blocks, mean=mean, variance=0.0, s0=0.49, s1=0.5, bounds=Bounds.of_errors(0.05, 0.05), decision="undecided"
+    )
+    assert estimate.share == mean
+    assert 0.0 <= estimate.interval[0] <= mean <= estimate.interval[1] <= 1.0
+    # The far end is where 2.5 % of so many blocks would all have come out alike.
+    assert (1 - abs(estimate.interval[0] + estimate.interval[1] - mean - mean)) ** blocks == pytest.approx(0.025, rel=1e-3)
