@@ -104,7 +104,7 @@ def test_killed_processes_lose_and_double_nothing(ledger: Ledger, worker_factory
         return ledger.figures().chunks["recorded"]
 
     poll(lambda: recorded() > 10)
-    # Its end is not waited for: Celery buries its dead only every few seconds, and the job would be over by then.
+    # Its end is not waited for, lest the job be over by then.
     first.children()[0].kill()
     before = recorded()
     poll(lambda: recorded() > before + 10)

@@ -208,7 +208,8 @@ class JobSpec:
         """The spec that `to_json` wrote."""
         return cls(
             tuple(Scenario.from_json(scenario) for scenario in value["scenarios"]), int(value["seed"]), value["name"],
-            value["priority"], value["labels"], value["engine_version"], value["matrix"] and Matrix.from_json(value["matrix"]),
+            value["priority"], value["labels"], value["engine_version"],
+            Matrix.from_json(value["matrix"]) if value.get("matrix") else None,  # older jobs are stored without
         )  # fmt: skip
 
 

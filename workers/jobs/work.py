@@ -49,8 +49,9 @@ class WorkDesk(Desk):
         return bool(answer == 1)
 
     def record(self, lease: Lease, played: Played, worker: str, busy_seconds: float = 0.0, process: int | None = None) -> str:
-        """Takes a result once: `recorded`, `duplicate`, `refused` (the job has ended), or of an audit `agreed`, `differed`.
+        """Takes a result once: `recorded`, `duplicate`, `refused`, or of an audit `agreed`, `differed`.
 
+        It is refused where the job has ended, or where Redis has lost what it had handed out.
         A lease that has run out in the meantime does not matter: whoever plays the blocks, the result is the same.
         """
         outcome: bytes = self.store.run(*self._record_call(lease, played, worker, busy_seconds, process))

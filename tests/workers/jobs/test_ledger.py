@@ -10,6 +10,7 @@ from workers.engine.play import ENGINE_VERSION
 from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, LedgerUnavailable, NotFound
 from workers.jobs.keys import LEASES, METRICS, ROOT, job_key
 from workers.jobs.ledger import Ledger
+from workers.jobs.spec import JobSpec
 from workers.jobs.work import MAX_LOST
 
 
@@ -56,6 +57,13 @@ def test_a_job_is_done_only_when_everything_is_folded(bench: Bench) -> None:
     assert bench.ledger.job(record.id).state == "running"
     bench.ledger.fold()
     assert bench.ledger.job(record.id).state == "done"
+
+
+def test_a_job_stored_since_before_there_were_matrices_is_read() -> None:
+    spec = batch(10)
+    stored = spec.to_json()
+    del stored["matrix"]
+    assert JobSpec.from_json(stored) == spec
 
 
 def test_scenarios_not_begun_have_empty_tallies(bench: Bench) -> None:
@@ -246,6 +254,27 @@ def test_a_paused_job_whose_last_chunk_comes_in_is_done(bench: Bench) -> None:
     bench.record(lease)
     bench.ledger.fold()
     assert bench.ledger.job(record.id).state == "done"
+
+
+def test_a_redis_that_has_lost_its_last_writes_counts_nothing_twice(bench: Bench, make_bench: BenchMaker) -> None:
+    spec = batch(20)
+    record, _ = bench.ledger.submit(spec)
+    bench.record(bench.lease())
+    # A replica takes over that has not heard of the last claim; the chunks that are cut from then on are of another size.
+    with bench.ledger.store.reading() as server:
+        replica = {name: server.dump(name) for name in server.scan_iter()}
+        lost = bench.lease()
+        server.flushall()
+        for name, value in replica.items():
+            server.restore(name, 0, value)
+    after = make_bench(chunk_blocks=3)
+    after.open("two")
+    assert bench.record(lost) == "refused"
+    taken = after.work_off("two")
+    assert [(lease.first, lease.last) for lease in taken] == [(5, 8), (8, 11), (11, 14), (14, 17), (17, 20)]
+    done = after.ledger.job(record.id)
+    assert (done.state, done.matches_done) == ("done", 40)
+    assert after.ledger.tallies(record.id) == whole_job(spec)
 
 
 def test_a_restarted_job_begins_anew_and_takes_nothing_of_its_former_life(bench: Bench) -> None:

@@ -49,6 +49,11 @@ if upto <= number(job[3]) or (before and upto <= number(before_upto)) then
     count('chunks|duplicate')
     return 'duplicate'
 end
+-- A chunk that is neither held nor to be retried was handed out by a Redis whose last writes are gone, as after a failover.
+-- Its blocks are handed out anew, perhaps otherwise cut: to take this result too would count them twice.
+if not token and redis.call('LREM', job_key(id, 'retry'), 0, range) == 0 then
+    return 'refused'
+end
 if before and number(before_upto) == from then
     redis.call('ZREM', done, before)
     from = number(before_from)
@@ -70,8 +75,6 @@ redis.call('HDEL', job_key(id, 'attempts'), first .. ' lost', first .. ' raised'
 if token then
     drop_lease(name)
     charge(id, seconds - number(expected))
-else
-    redis.call('LREM', job_key(id, 'retry'), 0, range)
 end
 
 redis.call('HINCRBY', recorded, process .. ' chunks', 1)
