@@ -41,10 +41,8 @@ _L = np.uint64(LANES)
 _MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT = (
     np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
 )
-_MOST_DROPS = 13
-"""One less than the largest hand."""
-_S0, _S1, _S2, _S3, _S4, _S5, _S6 = SUITS
-_C0, _C1, _C2, _C3, _C4, _C5, _C6 = CROSSINGS
+_, _C1, _C2, _C3, _C4, _C5, _C6 = CROSSINGS
+_X1, _X2, _X3, _X4, _X5, _X6 = (np.uint32(SUITS[0] ^ suit) for suit in SUITS[1:])
 
 
 @compiled()
@@ -86,14 +84,45 @@ def draw_long_words(rows: Rows, addresses: Words, first: Word) -> None:
 
 @compiled(inline=True)
 def crossing(tile: Bits) -> Bits:
-    """The suits of a tile's two halves, without what they share; nothing for a double, which leads to its own value."""
-    suits = where(tile, _C0, _S0)
-    suits = uint32(suits ^ where(tile, _C1, _S1))
-    suits = uint32(suits ^ where(tile, _C2, _S2))
-    suits = uint32(suits ^ where(tile, _C3, _S3))
-    suits = uint32(suits ^ where(tile, _C4, _S4))
-    suits = uint32(suits ^ where(tile, _C5, _S5))
-    return uint32(suits ^ where(tile, _C6, _S6))
+    """The suits of a tile's two halves, without what they share; nothing for a double, which leads to its own value.
+
+    Each value but 0 brings its own suit and that of 0, so that a tile with two of them is rid of the suit of 0 again.
+    """
+    suits = where(tile, _C1, _X1)
+    suits = uint32(suits ^ where(tile, _C2, _X2))
+    suits = uint32(suits ^ where(tile, _C3, _X3))
+    suits = uint32(suits ^ where(tile, _C4, _X4))
+    suits = uint32(suits ^ where(tile, _C5, _X5))
+    return uint32(suits ^ where(tile, _C6, _X6))
+
+
+@compiled(inline=True)
+def _less(bits: Bits, chosen: Bits, number: int) -> Bits:
+    """Without the lowest set bit, if more than `number` are to be dropped. (Less nothing or one, then cut down.)"""
+    return uint32(bits & uint32(bits - (ONE32 if signed(chosen) > int32(number) else ZERO32)))
+
+
+# Written out: with a loop inside, the first lane is taken out of the loop over lanes and the rest no longer fills vectors.
+
+
+@compiled(inline=True)
+def _drop_five(bits: Bits, chosen: Bits) -> Bits:
+    bits = _less(_less(_less(_less(bits, chosen, 0), chosen, 1), chosen, 2), chosen, 3)
+    return lowest32(bits)
+
+
+@compiled(inline=True)
+def _drop_seven(bits: Bits, chosen: Bits) -> Bits:
+    bits = _less(_less(_less(_less(bits, chosen, 0), chosen, 1), chosen, 2), chosen, 3)
+    return lowest32(_less(_less(bits, chosen, 4), chosen, 5))
+
+
+@compiled(inline=True)
+def _drop_any(bits: Bits, chosen: Bits) -> Bits:
+    bits = _less(_less(_less(_less(bits, chosen, 0), chosen, 1), chosen, 2), chosen, 3)
+    bits = _less(_less(_less(_less(bits, chosen, 4), chosen, 5), chosen, 6), chosen, 7)
+    bits = _less(_less(_less(_less(bits, chosen, 8), chosen, 9), chosen, 10), chosen, 11)
+    return lowest32(_less(bits, chosen, 12))
 
 
 @compiled(inline=True)
@@ -115,10 +144,10 @@ def _place(rows: Rows, ended: Bytes, lane: Word, hand: Bits, left: Bits, right: 
     ended[lane] = uint8((tile != ZERO32) & over)
 
 
-def _random_ply_for(drops: int) -> Callable[..., Any]:
+def _random_ply_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
     @compiled()
     def play_random(rows: Rows, ended: Bytes) -> None:
-        """A ply of policies that play uniformly over all placements, for hands of one tile more than `drops` at most."""
+        """A ply of policies that play uniformly over all placements, for hands as large as `drop` takes."""
         for number in range(LANES):
             lane = uint64(number)
             hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
@@ -129,15 +158,12 @@ def _random_ply_for(drops: int) -> Callable[..., Any]:
             at_right = signed(chosen) >= signed(at_left)
             fits = fits_right if at_right else fits_left
             chosen = uint32(chosen - at_left) if at_right else chosen
-            # A step for each bit beats a search by halves: a suit is short, and each step is four instructions.
-            for dropped in range(drops):
-                fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
-            _place(rows, ended, lane, hand, left, right, lowest32(fits), at_right)
+            _place(rows, ended, lane, hand, left, right, drop(fits, chosen), at_right)
 
     return play_random
 
 
-play_random_five, play_random_seven = _random_ply_for(4), _random_ply_for(6)
+play_random_five, play_random_seven = _random_ply_for(_drop_five), _random_ply_for(_drop_seven)
 
 
 @compiled()
@@ -175,9 +201,7 @@ def finish_random(rows: Rows, ended: Bytes) -> None:
         at_right = signed(chosen) >= signed(at_left)
         fits = fits_right if at_right else fits_left
         chosen = uint32(chosen - at_left) if at_right else chosen
-        for dropped in range(_MOST_DROPS):
-            fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
-        tile = lowest32(fits)
+        tile = _drop_any(fits, chosen)
         _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
 
 
@@ -203,9 +227,7 @@ def finish_random_tile(rows: Rows, ended: Bytes) -> None:
         fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
         fits = uint32(fits_left | fits_right)
         chosen = scaled32(rows[_WORD + lane], ones32(fits))
-        for dropped in range(_MOST_DROPS):
-            fits = uint32(fits & uint32(fits - ONE32)) if signed(chosen) > int32(dropped) else fits
-        tile = lowest32(fits)
+        tile = _drop_any(fits, chosen)
         in_left = uint32(tile & fits_left) != ZERO32
         in_right = uint32(tile & fits_right) != ZERO32
         # Half of the low word's range is its top bit.
