@@ -27,7 +27,7 @@ WIDTH: Final = LANES + 16
 """From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""
 STRIP: Final = 32
 """Lanes of one strip: loops that repeat until every lane is through repeat by strips. Divides `LANES`."""
-COLUMNS: Final = 16
+COLUMNS: Final = 8
 """Columns of the work table that are computed at a time; what lies beyond a list is computed for nothing."""
 MAX_SEATS: Final = 4
 
@@ -91,22 +91,24 @@ HIGH_SUIT: Final = np.array([SUITS[high] for _, high in _TILES], np.uint32)
 """By tile: the suits of its two halves."""
 
 # Columns of a lane's record of 64-bit numbers; unsigned, as indexes are in the kernel.
-MATCH: Final = np.uint64(0)
-BLOCK: Final = np.uint64(1)
-ROTATION: Final = np.uint64(2)
-ROUND: Final = np.uint64(3)
-LEADER: Final = np.uint64(4)
+ROUND: Final = np.uint64(0)
+LEADER: Final = np.uint64(1)
 """The seat that opens this round."""
-STARTED: Final = np.uint64(5)
-"""The step in which the round was opened."""
-FIRST_ROW: Final = np.uint64(8)
-"""The row of the seat that opened it."""
-BASE: Final = np.uint64(6)
+BLOCK: Final = np.uint64(2)
+POINTS: Final = np.uint64(3)
+"""By seat: the score in the match in the low half, the rounds won in the high half."""
+FIRST_ROW: Final = np.uint64(POINTS + MAX_SEATS)
+"""The row of the seat that opened this round."""
+BASE: Final = np.uint64(FIRST_ROW + 1)
 """What all decisions of the block share: `random.block_base`."""
-OPENERS: Final = np.uint64(7)
+ROTATION: Final = np.uint64(BASE + 1)
+MATCH: Final = np.uint64(ROTATION + 1)
+OPENERS: Final = np.uint64(MATCH + 1)
 """The tiles that may open."""
-RECORD: Final = np.uint64(9)
+RECORD: Final = np.uint64(OPENERS + 2)
 """Length of a record: odd, so that a column of all records spreads over the cache."""
+WON: Final = 1 << 32
+"""A round won, as `POINTS` counts it."""
 
 # Rows of the work table: a column for each lane of a list, in the list's order.
 ORDERED: Final = 0
@@ -118,7 +120,7 @@ AHEAD: Final = 8
 AWARD: Final = 9
 """What the winner scores."""
 HELD: Final = 10
-"""How many tiles were left in the hands, and `OUT` where one of them is empty."""
+"""How many tiles were left in the hands, and `OUT` where one of them is empty: a sum over a list keeps the two apart."""
 OPENED: Final = 11
 """The leader's hand before the opening."""
 COUNTER_ROUND: Final = 12
@@ -134,4 +136,4 @@ REST: Final = 23
 WORK_ROWS: Final = 24
 
 NOBODY: Final = 7
-OUT: Final = 64
+OUT: Final = 1 << 16

@@ -9,7 +9,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.deal import deal
+from workers.engine.lanes.deal import deal, draw_lots
 from workers.engine.lanes.layout import (
     ALL,
     BASE,
@@ -65,6 +65,7 @@ from workers.engine.lanes.ply import (
 )
 from workers.engine.lanes.round import (
     begin_lines,
+    finish,
     judge_2,
     judge_3,
     judge_4,
@@ -76,16 +77,17 @@ from workers.engine.lanes.round import (
 )
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, ones, whole, word
-from workers.engine.scalar.deal import leader_by_lot, opening_tile
+from workers.engine.scalar.deal import opening_tile
 from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
-from workers.engine.scalar.random import block_base
+from workers.engine.scalar.match import BLOCKED_ROUNDS, PASSES, PLIES
 
 _L = np.uint64(LANES)
 _ZERO, _ONE, _LANES, _WIDTH = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(WIDTH)
 _MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED, _HANDS, _TOUCHED = (
     np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED, HANDS, TOUCHED)
 )
+_LOTS_END = np.uint64(2 * LANES)
 _RECORDS = LANES * int(RECORD)
 _TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
 _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
@@ -130,8 +132,8 @@ def play_lanes(
     table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
     marks = np.zeros(LANES // _MARKS, np.uint64)
     ended = marks.view(np.uint8)
-    points = np.zeros(LANES * MAX_SEATS, np.int64)
     hands = np.zeros(2 * HAND_PAIRS, np.uint64)
+    lots = np.zeros(2 * LANES + 1, np.uint64)
     fresh = np.zeros(LANES + 1, np.uint64)
     done = np.zeros(LANES + 1, np.uint64)
     due = np.zeros(MAX_SEATS * LANES, np.uint64)
@@ -142,10 +144,10 @@ def play_lanes(
     begun = min(matches, LANES)
     for lane in range(begun):
         done[lane] = uint64(lane)
-    _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, fresh, 0)
+    _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, lots, fresh, 0)
     going_on = begun
     under_way = begun
-    step = 0
+    step = plies = 0
     row = uint64(0)
     while under_way:
         deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt)
@@ -154,7 +156,7 @@ def play_lanes(
         first = turn * _LANES
         opened = dues[turn]
         dues[turn] = 0
-        _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+        _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
         copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
         _play(rules, programs, turn, reads_table, rows, addresses, ended, row)
         copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
@@ -162,39 +164,52 @@ def play_lanes(
         ending = _gather(marks, PLACES_OF_BITS, over)
         # Where every lane is laid out again at the next step its old hands do no harm.
         _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
-        going_on, finished = settle(
-            rules, tile_sets, figures, records, table, over, ending, step, hands, points, scores, winners, rounds,
-            rounds_won, totals, fresh, done,
-        )  # fmt: skip
+        going_on, finished = settle(rules, tile_sets, figures, records, table, over, ending, hands, totals, fresh, done)
+        finish(rules, records, done, finished, scores, winners, rounds, rounds_won)
+        # A round has as many plies as steps, and one pass of every seat once nobody can play.
+        plies += ending * (step + 1) - opened * step
         again = min(finished, matches - begun)
-        _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, fresh, going_on)
+        _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, lots, fresh, going_on)
         begun += again
         going_on += again
         under_way -= finished - again
         step += 1
         row = row + _ONE if row + _ONE < word(players) else _ZERO
+    totals[PLIES] = plies + totals[BLOCKED_ROUNDS] * players
+    totals[PASSES] += plies
 
 
 @compiled()
 def _begin_matches(
     rules: Integers, records: Integers, table: Rows, lanes: Words, count: int, first: int, seed: Word, first_block: Word,
-    rotations: int, fresh: Words, going_on: int,
+    rotations: int, lots: Words, fresh: Words, going_on: int,
 ) -> None:  # fmt: skip
-    """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`."""
+    """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`.
+
+    `lots` holds what `draw_lots` made of some blocks; after them comes the number, from 0, of the first block that it lacks.
+    """
+    number_of_block = word(first // rotations)
+    rotation = first % rotations
     for number in range(count):
+        if number_of_block == lots[_LOTS_END]:
+            draw_lots(rules, seed, first_block + number_of_block, lots)
+            lots[_LOTS_END] = number_of_block + _LANES
         column = uint64(number)
         lane = lanes[column]
         record = lane * RECORD
-        match = first + number
-        block = first_block + word(match // rotations)
-        records[record + MATCH] = match
-        records[record + BLOCK] = whole(block)
-        records[record + ROTATION] = match % rotations
+        drawn = number_of_block & (_LANES - _ONE)
+        records[record + MATCH] = first + number
+        records[record + BLOCK] = whole(first_block + number_of_block)
+        records[record + ROTATION] = rotation
         records[record + ROUND] = 0
-        records[record + LEADER] = leader_by_lot(rules, seed, block)
-        records[record + BASE] = whole(block_base(seed, block))
+        records[record + LEADER] = whole(lots[drawn])
+        records[record + BASE] = whole(lots[_LANES + drawn])
         write_counters(records, record, table, word(going_on) + column)
         fresh[word(going_on) + column] = lane
+        rotation += 1
+        if rotation == rotations:
+            rotation = 0
+            number_of_block += _ONE
 
 
 @compiled()
@@ -235,14 +250,14 @@ def _queue(
 @compiled()
 def _lay_out(
     rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows, due: Words,
-    first: Word, opened: int, step: int, row: Word,
+    first: Word, opened: int, row: Word,
 ) -> None:  # fmt: skip
     if rules[PLAYERS] == 2:
-        lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+        lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
     elif rules[PLAYERS] == 3:
-        lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+        lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
     else:
-        lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, step, row)
+        lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
 
 
 @compiled()

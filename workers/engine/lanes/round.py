@@ -32,7 +32,6 @@ from workers.engine.lanes.layout import (
     LEFT,
     LOW_SUIT,
     MATCH,
-    MAX_SEATS,
     NOBODY,
     OPENED,
     OPENERS,
@@ -41,15 +40,16 @@ from workers.engine.lanes.layout import (
     ORDERED_PIPS,
     OUT,
     PIP_PLANES,
+    POINTS,
     RECORD,
     RIGHT,
     ROTATION,
     ROUND,
-    STARTED,
     STOCK,
     TOUCHED,
     UNION,
     WIDTH,
+    WON,
     ZERO32,
     Bits,
     Bytes,
@@ -63,7 +63,6 @@ from workers.engine.scalar.layout import (
     HAND,
     LAST_ROUND,
     NEXT_LEADER,
-    NONE,
     OPENS_BY_DOUBLE,
     PARTNERS,
     PLAYERS,
@@ -73,9 +72,9 @@ from workers.engine.scalar.layout import (
     Word,
     Words,
 )
-from workers.engine.scalar.match import BLOCKED_ROUNDS, LEADER_ROUNDS_WON, PASSES, PLIES, TIED_BLOCKED_ROUNDS
+from workers.engine.scalar.match import BLOCKED_ROUNDS, LEADER_ROUNDS_WON, PASSES, TIED_BLOCKED_ROUNDS
 from workers.engine.scalar.random import decision_base
-from workers.engine.scalar.settle import match_winners, next_leader, pips_outside, settle_blocked, side_of
+from workers.engine.scalar.settle import next_leader, pips_outside, settle_blocked, side_of
 
 _GAMMA = np.uint64(rng.GAMMA)
 _P0, _P1, _P2, _P3 = PIP_PLANES
@@ -90,11 +89,15 @@ _ORDERED, _ORDERED_PIPS, _AHEAD, _AWARD, _HELD, _OPENED = (
 _COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (
     np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH)
 )
-_SEATS = np.uint64(MAX_SEATS)
 _PARTNER = np.uint64(2)
 """What tells the number of a partner from one's own."""
 _NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
 _MANY = np.uint32(1000)
+_NO_SEAT = np.uint64(NOBODY)
+_WON, _SCORE = np.uint64(WON), np.uint64(WON - 1)
+_LEFT_OVER, _OUT_SHIFT = np.uint64(OUT - 1), np.uint64(OUT.bit_length() - 1)
+_UNREACHED = WON
+"""More than any score."""
 
 # Indexes are unsigned throughout: for a signed one numba adds code that lets it count from the end.
 
@@ -105,7 +108,7 @@ def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
     @compiled()
     def lay_out(
         rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
-        lanes: Words, first: Word, count: int, step: int, row: Word,
+        lanes: Words, first: Word, count: int, row: Word,
     ) -> None:  # fmt: skip
         """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on those after it.
 
@@ -131,7 +134,6 @@ def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
             rows[_LEFT + lane] = opening
             rows[_RIGHT + lane] = opening
             rows[_UNION + lane] = uint32(union | OPENING)
-            records[record + STARTED] = step
             records[record + FIRST_ROW] = whole(row)
             if reads_table:
                 rows[_STOCK + lane] = uint32(ALL ^ union)
@@ -183,25 +185,24 @@ def _judge_for(number_of_players: int) -> Callable[..., Any]:
                     rows[_HANDS + place * _WIDTH + lane] = ZERO32
                 place = place + _ONE if place + _ONE < players else _ZERO
         own = uint32(2) if net else uint32(1)
-        for strip in range((count + COLUMNS - 1) // COLUMNS):
-            for number in range(COLUMNS):
-                column = uint64(strip * COLUMNS) + uint64(number)
-                low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
-                for distance in range(number_of_players):
-                    hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
-                    pips = _pips(hand)
-                    table[_ORDERED_PIPS + uint64(distance) * _WIDTH + column] = pips
-                    total = uint32(total + pips)
-                    held = uint32(held + ones32(hand))
-                    lightest = _NOBODY if pips == low else lightest
-                    lightest = uint32(distance) if pips < low else lightest
-                    low = pips if pips < low else low
-                    empty = uint32(distance) if hand == ZERO32 else empty
-                    out = _OUT if hand == ZERO32 else out
-                won = uint32(total - uint32(low * own)) if lightest != _NOBODY else ZERO32
-                table[_AHEAD + column] = empty if out else lightest
-                table[_AWARD + column] = total if out else won
-                table[_HELD + column] = uint32(held + out)
+        for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
+            column = uint64(number)
+            low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
+            for distance in range(number_of_players):
+                hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
+                pips = _pips(hand)
+                table[_ORDERED_PIPS + uint64(distance) * _WIDTH + column] = pips
+                total = uint32(total + pips)
+                held = uint32(held + ones32(hand))
+                lightest = _NOBODY if pips == low else lightest
+                lightest = uint32(distance) if pips < low else lightest
+                low = pips if pips < low else low
+                empty = uint32(distance) if hand == ZERO32 else empty
+                out = _OUT if hand == ZERO32 else out
+            won = uint32(total - uint32(low * own)) if lightest != _NOBODY else ZERO32
+            table[_AHEAD + column] = empty if out else lightest
+            table[_AWARD + column] = total if out else won
+            table[_HELD + column] = uint32(held + out)
 
     return judge
 
@@ -232,17 +233,17 @@ def _by_general_rules(
 
 
 @compiled(inline=True)
-def _leads_next(kind: int, players: int, table: Rows, column: Word, leader: int, winner: int) -> int:
+def _leads_next(kind: int, players: Word, table: Rows, column: Word, leader: Word, winner: Word, tied: bool) -> Word:
     """The next leader where it does not move on clockwise and there are no partners."""
-    if winner < 0:
+    if tied:
         return leader
     if kind == WINNER:
         return winner
-    loser, most = NONE, NONE
+    loser, most = winner, -1
     seat = winner
     for _ in range(1, players):
-        seat = seat + 1 if seat + 1 < players else 0
-        distance = word(seat - leader + (players if seat < leader else 0))
+        seat = seat + _ONE if seat + _ONE < players else _ZERO
+        distance = seat - leader + (players if seat < leader else _ZERO)
         pips = int64(table[_ORDERED_PIPS + distance * _WIDTH + column])
         loser = seat if pips > most else loser
         most = max(most, pips)
@@ -251,83 +252,92 @@ def _leads_next(kind: int, players: int, table: Rows, column: Word, leader: int,
 
 @compiled()
 def settle(
-    rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Words, count: int, step: int,
-    hands: Words, points: Integers, scores: Scores, winners: Bytes, rounds: Scores, rounds_won: Integers, totals: Integers,
-    fresh: Words, done: Words,
+    rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Words, count: int,
+    hands: Words, totals: Integers, fresh: Words, done: Words,
 ) -> tuple[int, int]:  # fmt: skip
-    """Keep the tallies, scores and next leaders of judged rounds.
+    """Keep the points and next leaders of judged rounds and count them all, but for their plies, in `totals`.
 
     Lanes whose match goes on are written into `fresh`, with the counters of their next deals in the work table, those whose
-    match is over into `done`; returns how many of each. `points` are the scores of matches under way, `[L, MAX_SEATS]`: the
-    rows of the output are cold memory. `hands` is room for the hands by seat as word pairs.
+    match is over into `done`; returns how many of each. `hands` is room for the hands by seat as word pairs.
     """
-    players = rules[PLAYERS]
+    players = word(rules[PLAYERS])
     partners = rules[PARTNERS]
-    dealt = players * rules[HAND]
     by_lightest_tile = rules[BY_LIGHTEST_TILE] != 0
     leads_next = rules[NEXT_LEADER]
     plain = leads_next == CLOCKWISE and not partners and not by_lightest_tile
-    target = rules[TARGET] if rules[TARGET] else 1 << 60
-    last_round = rules[LAST_ROUND]
-    going_on = finished = _ZERO
-    all_plies = all_placed = all_blocked = all_tied = all_led = 0
+    target = uint64(rules[TARGET] if rules[TARGET] else _UNREACHED)
+    last_round = word(rules[LAST_ROUND])
+    going_on = finished = all_held = all_tied = all_led = _ZERO
     for number in range(count):
         column = uint64(number)
         lane = lanes[column]
         record = lane * RECORD
-        leader = records[record + LEADER]
-        ahead = int64(table[_AHEAD + column])
-        held = int64(table[_HELD + column])
-        award = int64(table[_AWARD + column])
-        blocked = held < OUT
+        leader = word(records[record + LEADER])
+        ahead = uint64(table[_AHEAD + column])
+        award = uint64(table[_AWARD + column])
+        all_held += uint64(table[_HELD + column])
         winner = leader + ahead
         winner = winner - players if winner >= players else winner
-        winner = NONE if ahead == NOBODY else winner
-        leads = leader + 1 if leader + 1 < players else 0
+        leads = leader + _ONE if leader + _ONE < players else _ZERO
+        tied = ahead == _NO_SEAT
         if not plain:
-            if partners or (by_lightest_tile and winner < 0):
-                winner, award, leads = _by_general_rules(rules, tile_sets, figures, table, column, leader, hands)
+            if partners or (by_lightest_tile and tied):
+                ruled = _by_general_rules(rules, tile_sets, figures, table, column, whole(leader), hands)
+                tied = ruled[0] < 0
+                winner, award, leads = word(ruled[0]), word(ruled[1]), word(ruled[2])
             elif leads_next != CLOCKWISE:
-                leads = _leads_next(leads_next, players, table, column, leader, winner)
-        all_blocked += blocked
-        all_tied += winner < 0
-        all_plies += step - records[record + STARTED] + 1 + (players if blocked else 0)
-        all_placed += dealt - (held & (OUT - 1))
-        rounds_played = records[record + ROUND] + 1
-        records[record + ROUND] = rounds_played
-        records[record + LEADER] = leads
+                leads = _leads_next(leads_next, players, table, column, leader, winner, tied)
+        rounds_played = word(records[record + ROUND]) + _ONE
+        records[record + ROUND] = whole(rounds_played)
+        records[record + LEADER] = whole(leads)
         over = rounds_played >= last_round
-        if winner >= 0:
-            rounds_won[word(records[record + ROTATION]), word(winner)] += 1
-            all_led += winner == leader
-            own = lane * _SEATS + word(winner)
+        all_tied += uint64(tied)
+        if not tied:
+            all_led += uint64(winner == leader)
             if partners:
-                points[own ^ _PARTNER] += award
-            score = points[own] + award
-            points[own] = score
-            over |= score >= target
+                records[record + POINTS + (winner ^ _PARTNER)] += whole(award)
+            points = word(records[record + POINTS + winner]) + (award | _WON)
+            records[record + POINTS + winner] = whole(points)
+            over |= (points & _SCORE) >= target
         # Both lists are written and one of them moves on: which is hard to foretell, and costs more than writing.
         done[finished] = lane
         fresh[going_on] = lane
         write_counters(records, record, table, going_on)
         finished += uint64(over)
         going_on += uint64(not over)
-    for number in range(whole(finished)):
-        lane = done[uint64(number)]
-        record = lane * RECORD
-        match = word(records[record + MATCH])
-        for seat in range(players):
-            own = lane * _SEATS + uint64(seat)
-            scores[match, uint64(seat)] = points[own]
-            points[own] = 0
-        rounds[match] = records[record + ROUND]
-        _, winners[match] = match_winners(rules, scores[match], records[record + ROUND])
-    totals[PLIES] += all_plies
-    totals[PASSES] += all_plies - all_placed
-    totals[BLOCKED_ROUNDS] += all_blocked
-    totals[TIED_BLOCKED_ROUNDS] += all_tied
-    totals[LEADER_ROUNDS_WON] += all_led
+    left = whole(all_held & _LEFT_OVER)
+    blocked = count - whole(all_held >> _OUT_SHIFT)
+    totals[PASSES] += left - count * rules[PLAYERS] * rules[HAND] + blocked * rules[PLAYERS]
+    totals[BLOCKED_ROUNDS] += blocked
+    totals[TIED_BLOCKED_ROUNDS] += whole(all_tied)
+    totals[LEADER_ROUNDS_WON] += whole(all_led)
     return whole(going_on), whole(finished)
+
+
+@compiled()
+def finish(
+    rules: Integers, records: Integers, lanes: Words, count: int, scores: Scores, winners: Bytes, rounds: Scores,
+    rounds_won: Integers,
+) -> None:  # fmt: skip
+    """Write the results of the matches in the first `count` of `lanes`, which are over; their points are zero again."""
+    players = rules[PLAYERS]
+    for number in range(count):
+        record = lanes[uint64(number)] * RECORD
+        match = word(records[record + MATCH])
+        rotation = word(records[record + ROTATION])
+        best, won = 0, 0
+        for number_of_seat in range(players):
+            seat = uint64(number_of_seat)
+            points = word(records[record + POINTS + seat])
+            records[record + POINTS + seat] = 0
+            score = whole(points & _SCORE)
+            bit_of_seat = 1 << number_of_seat
+            won = bit_of_seat if score > best else (won | bit_of_seat if score == best else won)
+            best = max(best, score)
+            scores[match, seat] = score
+            rounds_won[rotation, seat] += whole(points >> uint64(32))
+        winners[match] = won if best >= rules[TARGET] else 0
+        rounds[match] = records[record + ROUND]
 
 
 @compiled(inline=True)
