@@ -25,6 +25,17 @@ signed: Callable[[Bits], int] = operation(types.uint32, types.int32, lambda _bui
 """The same 32 bits as a signed number: vector units compare signed numbers in one instruction."""
 
 
+def _freeze(builder: Any, bits: Any) -> Any:
+    frozen = ir.instructions.Instruction(builder.block, bits.type, "freeze", [bits])
+    builder._insert(frozen)
+    return frozen
+
+
+same: Callable[[Bits], Bits] = operation(types.uint32, types.uint32, _freeze)
+"""The same bits, whose origin the compiler forgets. A choice between something new and what was loaded from the place that is
+written would otherwise become a masked store, which takes tens of cycles on some processors without AVX-512."""
+
+
 @cache
 def can_deposit() -> bool:
     """Whether the processor that numba compiles for has `pdep`: where LLVM shifts with `shlx` it has that family (BMI2).

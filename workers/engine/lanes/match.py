@@ -55,7 +55,8 @@ from workers.engine.lanes.ply import (
     draw_long_words,
     draw_words,
     fill_kept,
-    finish_random,
+    finish_random_any,
+    finish_random_seven,
     finish_random_tile,
     finish_top,
     merge_row,
@@ -323,8 +324,10 @@ def _play(
         _prefer(rows, code >> 1, code & 1)
     if programs[place, _HAS_WEIGHTS]:
         narrow_weighted(rows, _weights(programs, place))
-    if kind == _RANDOM:
-        finish_random(rows, ended)
+    if kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
+        finish_random_seven(rows, ended)
+    elif kind == _RANDOM:
+        finish_random_any(rows, ended)
     elif kind == _TOP:
         finish_top(rows, ended)
     else:

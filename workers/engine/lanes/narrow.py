@@ -11,7 +11,7 @@ import numpy as np
 from numba import int32, uint32, uint64
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import lowest32, ones32, signed, unless, where
+from workers.engine.lanes.bits import lowest32, ones32, same, signed, unless, where
 from workers.engine.lanes.layout import (
     ALL,
     BEST,
@@ -68,7 +68,7 @@ def _narrowed(left: Bits, right: Bits, kept_left: Bits, kept_right: Bits) -> tup
     less_left = uint32(left & kept_left)
     less_right = uint32(right & kept_right)
     some = uint32(less_left | less_right) != ZERO32
-    return less_left if some else left, less_right if some else right
+    return less_left if some else same(left), less_right if some else same(right)
 
 
 @compiled()
@@ -175,7 +175,7 @@ def note_lacks(rows: Rows, touched: Word) -> None:
     for number in range(LANES):
         lane = uint64(number)
         ends = uint32(rows[_LEFT + lane] | rows[_RIGHT + lane])
-        known = rows[touched + lane]
+        known = same(rows[touched + lane])
         rows[touched + lane] = uint32(known | ends) if uint32(rows[_MOVER + lane] & ends) == ZERO32 else known
 
 
@@ -256,9 +256,9 @@ def _scoring_pass(score: Callable[..., Any]) -> Callable[..., Any]:
                     best = signed(rows[_BEST + lane])
                     better = (worth > best) & (tile != ZERO32)
                     equal = (worth == best) & (tile != ZERO32)
-                    rows[_BEST + lane] = uint32(worth if better else best)
-                    best_left = ZERO32 if better else rows[_BEST_LEFT + lane]
-                    best_right = ZERO32 if better else rows[_BEST_RIGHT + lane]
+                    rows[_BEST + lane] = uint32(worth) if better else same(rows[_BEST + lane])
+                    best_left = ZERO32 if better else same(rows[_BEST_LEFT + lane])
+                    best_right = ZERO32 if better else same(rows[_BEST_RIGHT + lane])
                     joins = tile if better | equal else ZERO32
                     rows[_BEST_LEFT + lane] = uint32(best_left | (ZERO32 if at_right else joins))
                     rows[_BEST_RIGHT + lane] = uint32(best_right | (joins if at_right else ZERO32))
@@ -266,8 +266,8 @@ def _scoring_pass(score: Callable[..., Any]) -> Callable[..., Any]:
                 lane = first + uint64(number)
                 best_left, best_right = rows[_BEST_LEFT + lane], rows[_BEST_RIGHT + lane]
                 scored = uint32(best_left | best_right) != ZERO32
-                rows[_KEPT_LEFT + lane] = best_left if scored else rows[_KEPT_LEFT + lane]
-                rows[_KEPT_RIGHT + lane] = best_right if scored else rows[_KEPT_RIGHT + lane]
+                rows[_KEPT_LEFT + lane] = best_left if scored else same(rows[_KEPT_LEFT + lane])
+                rows[_KEPT_RIGHT + lane] = best_right if scored else same(rows[_KEPT_RIGHT + lane])
 
     return narrow
 

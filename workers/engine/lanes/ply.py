@@ -190,19 +190,25 @@ def fill_kept(rows: Rows) -> None:
         rows[_KEPT_RIGHT + lane] = uint32(hand & right) if left != right else ZERO32
 
 
-@compiled()
-def finish_random(rows: Rows, ended: Bytes) -> None:
-    """Place one of the kept placements, uniformly."""
-    for number in range(LANES):
-        lane = uint64(number)
-        fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
-        at_left = ones32(fits_left)
-        chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
-        at_right = signed(chosen) >= signed(at_left)
-        fits = fits_right if at_right else fits_left
-        chosen = uint32(chosen - at_left) if at_right else chosen
-        tile = _drop_any(fits, chosen)
-        _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
+def _finish_random_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
+    @compiled()
+    def finish_random(rows: Rows, ended: Bytes) -> None:
+        """Place one of the kept placements, uniformly."""
+        for number in range(LANES):
+            lane = uint64(number)
+            fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
+            at_left = ones32(fits_left)
+            chosen = scaled32(rows[_WORD + lane], uint32(at_left + ones32(fits_right)))
+            at_right = signed(chosen) >= signed(at_left)
+            fits = fits_right if at_right else fits_left
+            chosen = uint32(chosen - at_left) if at_right else chosen
+            tile = drop(fits, chosen)
+            _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
+
+    return finish_random
+
+
+finish_random_seven, finish_random_any = _finish_random_for(_drop_seven), _finish_random_for(_drop_any)
 
 
 @compiled()
