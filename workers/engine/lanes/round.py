@@ -86,9 +86,7 @@ _HANDS, _TOUCHED, _LEFT, _RIGHT, _UNION, _STOCK = (
 _ORDERED, _ORDERED_PIPS, _AHEAD, _AWARD, _HELD, _OPENED = (
     np.uint64(row * WIDTH) for row in (ORDERED, ORDERED_PIPS, AHEAD, AWARD, HELD, OPENED)
 )
-_COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (
-    np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH)
-)
+_COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
 _PARTNER = np.uint64(2)
 """What tells the number of a partner from one's own."""
 _NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
@@ -241,7 +239,7 @@ def _leads_next(kind: int, players: Word, table: Rows, column: Word, leader: Wor
         return winner
     loser, most = winner, -1
     seat = winner
-    for _ in range(1, players):
+    for _ in range(1, whole(players)):
         seat = seat + _ONE if seat + _ONE < players else _ZERO
         distance = seat - leader + (players if seat < leader else _ZERO)
         pips = int64(table[_ORDERED_PIPS + distance * _WIDTH + column])
@@ -290,7 +288,7 @@ def settle(
         rounds_played = word(records[record + ROUND]) + _ONE
         records[record + ROUND] = whole(rounds_played)
         records[record + LEADER] = whole(leads)
-        over = rounds_played >= last_round
+        over = _ONE if rounds_played >= last_round else _ZERO
         all_tied += uint64(tied)
         if not tied:
             all_led += uint64(winner == leader)
@@ -298,13 +296,13 @@ def settle(
                 records[record + POINTS + (winner ^ _PARTNER)] += whole(award)
             points = word(records[record + POINTS + winner]) + (award | _WON)
             records[record + POINTS + winner] = whole(points)
-            over |= (points & _SCORE) >= target
+            over = _ONE if (points & _SCORE) >= target else over
         # Both lists are written and one of them moves on: which is hard to foretell, and costs more than writing.
         done[finished] = lane
         fresh[going_on] = lane
         write_counters(records, record, table, going_on)
-        finished += uint64(over)
-        going_on += uint64(not over)
+        finished += over
+        going_on += _ONE - over
     left = whole(all_held & _LEFT_OVER)
     blocked = count - whole(all_held >> _OUT_SHIFT)
     totals[PASSES] += left - count * rules[PLAYERS] * rules[HAND] + blocked * rules[PLAYERS]

@@ -1,0 +1,187 @@
+"""How fast the lanes play, as ratios within one run: long, and printed (`pytest --slow -s`) so that a run leaves a record.
+
+Bounds are wide where another program on the machine could be in the way; what they guard against is a loop over lanes that
+no longer fills vectors, which costs more than any neighbour.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+from tests.workers.engine.engines import lineup
+from workers.engine.compile import CACHE_VARIABLE
+from workers.engine.play import Lineup, MatchRows, play_blocks, warm_up
+from workers.engine.policies import PolicyValue
+from workers.engine.scalar.door import play_scalar
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+CALL = 100_000
+"""Matches of one call, as a worker plays them."""
+FIRST_RESULT = """
+import time
+begun = time.perf_counter()
+from workers.engine.play import Lineup, play_blocks, warm_up
+from workers.engine.policies import resolve_policy
+from workers.engine.rules import resolve_ruleset
+warm_up()
+lineup = Lineup(resolve_ruleset("block", 2), (resolve_policy("random", 2),) * 2, 1, 1)
+play_blocks(lineup, 0, 1000)
+print(time.perf_counter() - begun)
+"""
+PLAY_FOR_A_WHILE = """
+import resource, sys, time
+from workers.engine.play import Lineup, play_blocks, warm_up
+from workers.engine.policies import resolve_policy
+from workers.engine.rules import resolve_ruleset
+warm_up()
+lineup = Lineup(resolve_ruleset("block", 2), (resolve_policy("random", 2),) * 2, 1, 1)
+play_blocks(lineup, 0, 1000)
+print("ready", flush=True)
+sys.stdin.readline()
+wall, processor = time.perf_counter(), time.process_time()
+for call in range(20):
+    play_blocks(lineup, 100_000 * call, 100_000)
+print(time.perf_counter() - wall, time.process_time() - processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def tell(line: str) -> None:
+    """A line of the record."""
+    sys.stdout.write(f"{line}\n")
+
+
+def seconds(play: Callable[[], object]) -> float:
+    """Processor time of this process."""
+    begun = time.process_time()
+    play()
+    return time.process_time() - begun
+
+
+def best(playing: Lineup, matches: int = 40_000, *, times: int = 8) -> float:
+    """Nanoseconds a match, the best of some short runs."""
+    return min(seconds(lambda: play_blocks(playing, 0, matches)) for _ in range(times)) / matches * 1e9
+
+
+def of(*policies: PolicyValue) -> Lineup:
+    return lineup(policies, rotations=1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    warm_up()
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_lanes_play_several_times_as_fast_as_one_match_after_the_other(players: int) -> None:
+    playing = of(*["random"] * players)
+
+    def scalar() -> None:
+        play_scalar(playing, 0, MatchRows.empty(20_000, players, 1))
+
+    scalar()
+    one_by_one = min(seconds(scalar) for _ in range(5)) / 20_000 * 1e9
+    lanes = best(playing)
+    tell(f"{players} players at random: {lanes:.0f} ns a match, one after the other {one_by_one / lanes:.2f} times that")
+    assert one_by_one > 2 * lanes
+
+
+@pytest.mark.parametrize(
+    ("preferences", "bound"),
+    [
+        (["double", "next_lacks", "heaviest"], 1.8),
+        (["double", "heaviest", "random"], 1.8),
+        (["double", "mobility", "heaviest"], 3.0),
+    ],
+)
+def test_what_three_preferences_cost(preferences: Sequence[str], bound: float) -> None:
+    chosen, heaviest = of(*[{"prefer": list(preferences)}] * 2), of("heaviest", "heaviest")
+    # Turn by turn, so that a slow minute is one for both.
+    pairs = [(best(chosen, times=1), best(heaviest, times=1)) for _ in range(10)]
+    ratio = min(one for one, _ in pairs) / min(other for _, other in pairs)
+    tell(f"{', '.join(preferences)}: {ratio:.2f} times heaviest")
+    assert ratio < bound
+
+
+def test_cost_grows_in_proportion() -> None:
+    playing = of("random", "random")
+    costs = {}
+    for matches in (10**5, 10**6, 10**7):
+        begun = time.process_time()
+        for first in range(0, matches, CALL):
+            play_blocks(playing, first, CALL)
+        costs[matches] = (time.process_time() - begun) / matches * 1e9
+    tell(", ".join(f"{matches:,} matches: {cost:.0f} ns each" for matches, cost in costs.items()))
+    assert max(costs.values()) < 1.6 * min(costs.values())
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a process needed for two million matches: seconds on the clock and of a processor, and MB at most."""
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def play_together(processes: int) -> list[Run]:
+    """Processes that play the same number of matches at the same time."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", PLAY_FOR_A_WHILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        for _ in range(processes)
+    ]
+    try:
+        for process in running:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        answers = [process.communicate(timeout=300)[0].split() for process in running]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    return [Run(*map(float, answer)) for answer in answers]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core")
+def test_two_processes_and_the_memory_of_each() -> None:
+    alone, together = [], []
+    for _ in range(3):
+        alone += play_together(1)
+        together += play_together(2)
+    clock, processor = (
+        2 * min(map(spent, alone)) / min(map(spent, together)) for spent in (attrgetter("wall"), attrgetter("processor"))
+    )
+    memory = max(run.memory for run in together)
+    tell(f"two processes give {clock:.2f} times one by the clock, {processor:.2f} by processor time; {memory:.0f} MB each")
+    # By the clock only a machine without other work would tell anything.
+    assert processor > 1.4
+    assert memory < 300
+
+
+def test_cold_and_cached_start(tmp_path: Path) -> None:
+    def start() -> float:
+        run = subprocess.run(
+            [sys.executable, "-c", FIRST_RESULT], capture_output=True, text=True, timeout=300, check=True, cwd=ROOT,
+            env={**os.environ, CACHE_VARIABLE: str(tmp_path)},
+        )  # fmt: skip
+        return float(run.stdout)
+
+    cold = start()
+    cached = min(start() for _ in range(3))
+    tell(f"the first thousand matches after {cold:.0f} s cold, {cached:.1f} s cached")
+    assert cold < 240
+    assert cached < min(10, cold / 4)
