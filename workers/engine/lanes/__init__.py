@@ -42,10 +42,10 @@ plies. Steps belong to one program: rows belong to places of the lineup, and a l
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
 Measured so (best of some short runs beside the C programs, by processor time, on a busy AVX2 machine, so from run to run):
-`random` 3.4 to 4.0 at 2 players, 2.2 to 2.9 at 3, 2.3 to 2.6 at 4, where the state before these last steps had 2.9 to 3.9, 2.0
-to 2.6 and 2.3 to 2.6 in the same runs; `linear` against itself 0.8 to 0.9 of what C plays at random. Three preferences cost
-1.3 (double, heaviest, random) and 1.4 (double, next_lacks, heaviest) times `heaviest`; 2.0 where one of them scores placements
-one by one (double, mobility, heaviest).
+`random` 3.4 to 4.2 at 2 players, 2.2 to 3.1 at 3, 2.3 to 2.6 at 4, where the state before these last steps had 2.9 to 3.9, 2.0
+to 2.8 and 2.3 to 2.7 in the same runs; `linear` against itself 0.8 to 0.9 of what C plays at random. By matches, three
+preferences cost 1.3 to 1.4 (double, heaviest, random) and 1.1 to 1.2 (double, next_lacks, heaviest) times what `heaviest`
+does; 1.5 to 2.1 where one of them scores placements one by one (double, mobility, heaviest).
 
 Where the time goes, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 / 14 / 15 % (its tables
 are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6 %, decisions' numbers
