@@ -86,7 +86,7 @@ def ledger_metrics(ledger: Ledger) -> list[Metric]:
 
 
 def regression_metrics(store: RegressionStore) -> list[Metric]:
-    """The last verdict of every stored regression; raises `LedgerUnavailable`."""
+    """The last verdict of every stored regression, and what it owes; raises `LedgerUnavailable`."""
     verdicts = GaugeMetricFamily(
         "blockyard_regression_verdict", "Last verdict: 1 passed, -1 regressed, 0 neither.", labels=["regression", "test"]
     )
@@ -96,16 +96,29 @@ def regression_metrics(store: RegressionStore) -> list[Metric]:
     ratios = GaugeMetricFamily(
         "blockyard_regression_llr", "Log likelihood ratio at the end of the last run.", labels=["regression", "test"]
     )
+    owed = GaugeMetricFamily(
+        "blockyard_regression_due_timestamp_seconds",
+        "The scheduled moment whose run has no verdict yet; else the next one. Only of regressions with a schedule.",
+        labels=["regression"],
+    )
     for spec in store.all():
-        outcomes = (store.outcome(run.id) for run in store.runs(spec.name, RUNS_BACK))
-        last = next((outcome for outcome in outcomes if outcome is not None), None)
+        last, due = None, store.due_at(spec.name)
+        moments = [due.timestamp()] if due else []
+        for run in store.runs(spec.name, RUNS_BACK):
+            last = store.outcome(run.id)
+            if last is not None:
+                break
+            if run.scheduled_at is not None:
+                moments.append(run.scheduled_at)
+        if due:
+            owed.add_metric([spec.name], min(moments))
         if last is None:
             continue
         ended.add_metric([spec.name], last["finished_at"])
         for test in last["tests"]:
             verdicts.add_metric([spec.name, test["name"]], VERDICTS.get(test["verdict"], 0))
             ratios.add_metric([spec.name, test["name"]], test["llr"])
-    return [verdicts, ended, ratios]
+    return [verdicts, ended, ratios, owed]
 
 
 def figure_metrics(figures: Figures) -> Iterable[Metric]:
@@ -119,12 +132,16 @@ def figure_metrics(figures: Figures) -> Iterable[Metric]:
     yield _histogram("blockyard_job_wait_seconds", "Seconds from a job's submission to a chunk.", figures.job_wait_seconds)
     yield _gauge("blockyard_jobs", "Jobs by state.", "state", figures.jobs)
     yield _gauge("blockyard_pending_chunks", "Chunks that wait to be played, estimated.", "priority", figures.pending_chunks)
-    single = {
+    single: dict[str, tuple[str, float]] = {
         "blockyard_leased_chunks": ("Chunks that are being played.", figures.leased_chunks),
         "blockyard_oldest_lease_seconds": ("Age of the oldest chunk that is being played.", figures.oldest_lease_seconds),
         "blockyard_workers": ("Workers that are alive.", figures.workers),
         "blockyard_worker_busy_ratio": ("Mean share of the workers' time spent playing.", figures.worker_busy_ratio),
+        "blockyard_jobs_without_engine": ("Live jobs whose engine version no live worker has.", figures.jobs_without_engine),
+        "blockyard_redis_memory_bytes": ("Memory that Redis uses.", figures.redis_bytes),
     }
+    if figures.redis_limit_bytes:
+        single["blockyard_redis_memory_limit_bytes"] = ("Memory at which Redis refuses to write.", figures.redis_limit_bytes)
     for name, (text, value) in single.items():
         yield GaugeMetricFamily(name, text, value)
 

@@ -1,13 +1,17 @@
 """The metrics: their names, that they parse, that labels stay bounded, and that counts are exact."""
 
+import time
+
 import httpx2
 import pytest
+import redis
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families
 
 from service import metrics as module
 from service.metrics import LedgerCollector
-from tests.service.running import Hands
+from tests.service.running import Hands, Service
+from workers.regressions.store import DUE
 
 JOB = {"seed": 7, "scenarios": [{"policies": ["heaviest", "random"], "matches": 64}]}
 
@@ -16,7 +20,8 @@ NAMES = {
     "blockyard_job_wait_seconds", "blockyard_pending_chunks", "blockyard_leased_chunks", "blockyard_oldest_lease_seconds",
     "blockyard_workers", "blockyard_worker_busy_ratio", "blockyard_redis_up", "blockyard_http_requests",
     "blockyard_http_request_seconds", "blockyard_regression_verdict", "blockyard_regression_llr",
-    "blockyard_regression_last_run_timestamp_seconds",
+    "blockyard_regression_last_run_timestamp_seconds", "blockyard_regression_due_timestamp_seconds", "blockyard_audits",
+    "blockyard_jobs_without_engine", "blockyard_redis_memory_bytes",
 }  # fmt: skip
 
 
@@ -98,3 +103,44 @@ def test_an_overridden_ruleset_is_labelled_with_a_plus(http: httpx2.Client, hand
     http.post("/v1/jobs", json={"scenarios": [{"policies": ["random", "heaviest"], "matches": 4, "ruleset": ruleset}]})
     hands.work()
     assert value(scrape(http), "blockyard_matches_total", ruleset="block+", players="2") == 4
+
+
+def test_a_job_whose_engine_is_gone_is_counted(http: httpx2.Client, hands: Hands) -> None:
+    http.post("/v1/jobs", json=JOB)
+    assert value(scrape(http), "blockyard_jobs_without_engine") == 1  # there was never a worker
+    hands.ledger.beat("hands", "here", 1, 1, is_new=True)
+    assert value(scrape(http), "blockyard_jobs_without_engine") == 0
+
+
+def test_the_memory_of_redis_and_its_limit_are_shown(http: httpx2.Client, service: Service) -> None:
+    before = scrape(http)
+    assert value(before, "blockyard_redis_memory_bytes") > 100_000
+    assert ("blockyard_redis_memory_limit_bytes", frozenset()) not in before
+    with redis.Redis.from_url(service.redis_url) as client:
+        client.config_set("maxmemory", 50_000_000)
+        try:
+            assert value(scrape(http), "blockyard_redis_memory_limit_bytes") == 50_000_000
+        finally:
+            client.config_set("maxmemory", 0)
+
+
+def test_a_regression_owes_the_moment_whose_run_has_no_verdict(http: httpx2.Client, service: Service, hands: Hands) -> None:
+    test = {"name": "equal", "players": 2, "candidate": "heaviest", "baseline": "heaviest", "h0": -0.3, "h1": 0.0}
+    body = {"seed": 7, "tests": [{**test, "max_matches": 512}]}
+    http.put("/v1/regressions/by-hand", json=body).raise_for_status()
+    http.put("/v1/regressions/yearly", json={**body, "schedule": "0 0 1 1 *"}).raise_for_status()
+    name = "blockyard_regression_due_timestamp_seconds"
+    following = value(scrape(http), name, regression="yearly")
+    assert following > time.time()
+    with redis.Redis.from_url(service.redis_url) as client:
+        missed = following - 366 * 86400
+        client.zadd(DUE, {"yearly": missed})
+    assert value(scrape(http), name, regression="yearly") == missed  # nobody has begun it
+    (run,) = service.state.regressions.start_due()
+    assert value(scrape(http), name, regression="yearly") == run.scheduled_at < time.time()  # begun, but without a verdict
+    hands.work()
+    service.state.regressions.advance()
+    samples = scrape(http)
+    assert value(samples, name, regression="yearly") == following
+    assert value(samples, "blockyard_regression_verdict", regression="yearly", test="equal") == 1
+    assert (name, frozenset({("regression", "by-hand")})) not in samples

@@ -48,11 +48,17 @@ class Figures:
     """Jobs by state."""
     pending_chunks: Mapping[str, int]
     """By priority; estimated from the size of each job's last chunk, a job not yet begun counting as one."""
+    jobs_without_engine: int
+    """Queued and running jobs whose engine version no live worker has."""
     leased_chunks: int
     oldest_lease_seconds: float
     workers: int
     worker_busy_ratio: float
     """Mean over the workers' processes, 0 to 1; 0 without workers."""
+    redis_bytes: int
+    """Memory that Redis uses."""
+    redis_limit_bytes: int
+    """Memory at which Redis begins to refuse; 0 where it has no limit."""
 
 
 def ruleset_label(ruleset: RulesetValue) -> str:

@@ -205,11 +205,13 @@ class Ledger(WorkDesk, FoldDesk):
 
     def figures(self) -> Figures:
         """Everything that metrics show, at one moment."""
-        clock, metrics_hash, terms, *totals = self.store.read(
-            ("TIME",), ("HGETALL", METRICS), ("HVALS", LEASE_TERMS), *(("ZCARD", state_key(state)) for state in STATES)
-        )
+        clock, metrics_hash, terms, memory, versions, *totals = self.store.read(
+            ("TIME",), ("HGETALL", METRICS), ("HVALS", LEASE_TERMS), ("INFO", "memory"), ("HGETALL", VERSIONS),
+            *(("ZCARD", state_key(state)) for state in STATES),
+        )  # fmt: skip
         metrics = fields(metrics_hash)
         now = clock[0] + clock[1] / 1e6
+        pending, jobs_without_engine = self._pending(live_versions(versions, now))
         granted = [int(term.split()[2]) / 1000 for term in terms]
         workers = self.workers()
         processes = sum(worker.processes for worker in workers)
@@ -223,34 +225,39 @@ class Ledger(WorkDesk, FoldDesk):
             chunk_seconds=counted.histogram_figures(metrics, "chunk_seconds", counted.CHUNK_SECONDS_BOUNDS),
             job_wait_seconds=counted.histogram_figures(metrics, "job_wait_seconds", counted.JOB_WAIT_BOUNDS),
             jobs=dict(zip(STATES, totals, strict=True)),
-            pending_chunks=self._pending(),
+            pending_chunks=pending,
+            jobs_without_engine=jobs_without_engine,
             leased_chunks=len(granted),
             oldest_lease_seconds=max(0.0, now - min(granted, default=now)),
             workers=len(workers),
             worker_busy_ratio=busy / processes if processes else 0.0,
+            redis_bytes=int(memory["used_memory"]),
+            redis_limit_bytes=int(memory["maxmemory"]),
         )
 
-    def _pending(self) -> dict[str, int]:
-        pending = dict.fromkeys(PRIORITY_WEIGHTS, 0)
+    def _pending(self, versions: frozenset[str]) -> tuple[dict[str, int], int]:
+        """Waiting chunks by priority, and how many live jobs have an engine version that is none of these."""
+        pending, without_engine = dict.fromkeys(PRIORITY_WEIGHTS, 0), 0
         with self.store.reading() as redis:
             live: Any = [*redis.zrange(state_key("queued"), 0, -1), *redis.zrange(state_key("running"), 0, -1)]
         commands: list[tuple[str, ...]] = []
         for job_id in (job_id.decode() for job_id in live):
-            commands.append(("HMGET", job_key(job_id), "priority", "blocks", "cursor", "chunk_blocks"))
+            commands.append(("HMGET", job_key(job_id), "priority", "blocks", "cursor", "chunk_blocks", "engine_version"))
             commands.append(("LLEN", job_key(job_id, "retry")))
         answers = self.store.read(*commands) if commands else []
-        for (priority, blocks, cursor, size), retries in zip(answers[::2], answers[1::2], strict=True):
+        for (priority, blocks, cursor, size, version), retries in zip(answers[::2], answers[1::2], strict=True):
             if priority is not None:
                 left = int(blocks) - int(cursor)
                 chunks = -(-left // int(size)) if int(size or 0) else min(left, 1)
                 pending[priority.decode()] += chunks + retries
-        return {str(priority): chunks for priority, chunks in pending.items()}
+                without_engine += version.decode() not in versions
+        return {str(priority): chunks for priority, chunks in pending.items()}, without_engine
 
     def _records(self, job_ids: list[str]) -> list[JobRecord]:
         answers = self.store.read(("TIME",), ("HGETALL", VERSIONS), *(("HGETALL", job_key(job_id)) for job_id in job_ids))
         clock, versions, *hashes = answers
         now = clock[0] + clock[1] / 1e6
-        live = frozenset(version for version, until in fields(versions).items() if int(until) / 1000 > now)
+        live = live_versions(versions, now)
         found: list[tuple[str, Fields]] = [(job_id, fields(stored)) for job_id, stored in zip(job_ids, hashes, strict=True)]
         return [job_record(job_id, stored, now, live) for job_id, stored in found if stored]
 
@@ -267,6 +274,11 @@ class Ledger(WorkDesk, FoldDesk):
             state = self.job(job_id).state
             raise Conflict(f"a job that is {state} cannot be {CHANGED[verb]}")
         self.send_permits(permits(issued))
+
+
+def live_versions(stored: Mapping[bytes, bytes], now: float) -> frozenset[str]:
+    """The engine versions that a worker has which is alive at `now`, in unix seconds."""
+    return frozenset(version for version, until in fields(stored).items() if int(until) / 1000 > now)
 
 
 def new_job_id() -> str:
