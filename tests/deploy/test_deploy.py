@@ -19,7 +19,7 @@ from service.schemas.requests import JobRequest
 from service.settings import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("deploy/run", "deploy/test", "deploy/check", "deploy/lock", "deploy/environment.sh", ".ci/run")
+SCRIPTS = ("deploy/run", "deploy/test", "deploy/check", "deploy/lock", "deploy/environment.sh", "deploy/tools.sh", ".ci/run")
 LOCKS = ("deploy/requirements.lock", "deploy/requirements-test.lock")
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
 

@@ -1,0 +1,23 @@
+# Programs that tests run and no wheel brings: Prometheus and promtool. Sourced by test after environment.sh, from the root.
+
+# Debian's package is unpacked into .venv rather than installed: that needs no root, and starts no service on this machine.
+make_tools() {
+  local folder package
+  if [ -x .venv/bin/promtool ] || { command -v prometheus && command -v promtool; } >/dev/null; then return; fi
+  command -v apt-get >/dev/null || fail "prometheus and promtool are missing; put them on the PATH"
+  say "Fetching Prometheus for the tests ..."
+  folder=$(mktemp -d)
+  fetch_package prometheus "$folder" || fail "prometheus is missing; get it with: sudo apt-get install prometheus"
+  package=$(echo "$folder"/prometheus_*.deb)
+  dpkg-deb --extract "$package" "$folder/root" || fail "$package cannot be unpacked"
+  mv "$folder/root/usr/bin/prometheus" .venv/bin/
+  mv "$folder/root/usr/bin/promtool" .venv/bin/ # last, since its presence says that all is there
+  rm -rf "$folder"
+}
+
+# fetch_package NAME FOLDER: with the list of packages as it is, or else with a fresh one where that may be had.
+fetch_package() {
+  (cd "$2" && apt-get download -qq "$1" 2>/dev/null) && return
+  [ "$(id -u)" = 0 ] || return
+  apt-get update -qq >&2 && (cd "$2" && apt-get download -qq "$1" >&2)
+}
