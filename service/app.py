@@ -9,10 +9,18 @@ from typing import Final
 from fastapi import FastAPI
 
 from service import errors
+from service.access.audit import Audit
+from service.access.gate import Gate
+from service.access.keyring import Keyring
+from service.access.keys import KeyStore
+from service.access.opening import is_open_house
+from service.access.quotas import RequestQuota
+from service.access.sessions import Sessions
 from service.events import Feeds
 from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
 from service.openapi import describe
+from service.page import login
 from service.page import routes as page
 from service.routes import events, health, jobs, metrics, named, positions, regressions, replays
 from service.settings import ServiceSettings
@@ -31,6 +39,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """The application. Nothing is asked of Redis until a request, or the upkeep, needs it: it may come up later."""
     settings = settings or ServiceSettings()
     ledger = open_ledger(settings)
+    keyring, sessions = Keyring(KeyStore(ledger.store), settings.admin_key), Sessions(ledger.store)
     http_metrics = HttpMetrics()
     http_metrics.registry.register(LedgerCollector(lambda: ledger_metrics(ledger)))
     feeds = Feeds(interval=settings.stream_interval, longest=settings.stream_seconds)
@@ -44,9 +53,13 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service = ServiceState(settings, ledger, feeds, http_metrics)
+    app.state.service = ServiceState(settings, ledger, feeds, http_metrics, Audit(settings.audit_log), keyring, sessions)
+    app.add_middleware(
+        Gate, keyring=keyring, sessions=sessions, quota=RequestQuota(ledger.store, settings.quota_requests),
+        open_house=is_open_house(settings), insecure=settings.insecure,
+    )  # fmt: skip
     app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
-    app.state.routes = [route for router in (*ROUTERS, page.router) for route in router.routes]
+    app.state.routes = [route for router in (*ROUTERS, page.router, login.router) for route in router.routes]
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)

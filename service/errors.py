@@ -23,8 +23,11 @@ from workers.errors import (
     InvalidInput,
     LedgerUnavailable,
     NotFound,
+    NotYours,
     PlayFailed,
+    QuotaExceeded,
 )
+from workers.logs import masked
 
 PROBLEM_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 50
@@ -84,8 +87,13 @@ def domain_problem(error: BlockyardError) -> Response:
             return invalid([FieldError("Idempotency-Key", str(error))])
         case Conflict():
             return problem(409, str(error), kind="conflict", title="Conflict")
+        case NotYours():
+            return problem(403, str(error), kind="not-yours", title="Not allowed")
+        case QuotaExceeded():
+            headers = {"Retry-After": str(error.retry_seconds)}
+            return problem(429, str(error), kind="quota-exceeded", title="Too much at once", headers=headers)
         case LedgerUnavailable():
-            detail = str(error) or "Redis does not answer; nothing was changed."
+            detail = masked(str(error)) or "Redis does not answer; nothing was changed."
             headers = {"Retry-After": str(RETRY_SECONDS)}
             return problem(503, detail, kind="ledger-unavailable", title="Redis unavailable", headers=headers)
         case PlayFailed():

@@ -3,6 +3,7 @@
 One plain ASGI layer outside everything else, so that answers to faults carry the same headers, and streams are not buffered.
 """
 
+import logging
 import re
 import secrets
 import time
@@ -12,8 +13,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.caller import CALLER
+from service.access.roles import required_role
 from service.errors import problem, unexpected
 from service.metrics import HttpMetrics
+from workers.logs import on_behalf_of
+
+log = logging.getLogger(__name__)
 
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -56,6 +62,10 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, receive, send, self._max_body_bytes, self._metrics)
+        with on_behalf_of(exchange.request_id):
+            await self._answer(exchange, scope, receive)
+
+    async def _answer(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         try:
             if exchange.announced_length > self._max_body_bytes:
                 await problem(413, BodyTooLarge(self._max_body_bytes).detail)(scope, receive, exchange.send)
@@ -97,8 +107,18 @@ class _Exchange:
             self.started = True
             self._dress(MutableHeaders(scope=message))
             route = getattr(self._scope.get("route"), "path", "none")
-            self._metrics.answered(route, self._scope["method"], message["status"], time.perf_counter() - self._begun)
+            seconds = time.perf_counter() - self._begun
+            self._metrics.answered(route, self._scope["method"], message["status"], seconds)
+            self._note(route, message["status"], seconds)
         await self._send(message)
+
+    def _note(self, route: str, status: int, seconds: float) -> None:
+        """A line in the log for each answer, but for those that machines fetch every few seconds."""
+        if status < 400 and required_role(self._scope["method"], self._scope["path"]) is None:
+            return
+        told = {"method": self._scope["method"], "path": self._scope["path"], "route": route, "status": status}
+        by = CALLER.get().name
+        log.info("%s %s %d", told["method"], told["path"], status, extra={**told, "seconds": round(seconds, 6), "by": by})
 
     def _dress(self, headers: MutableHeaders) -> None:
         headers[REQUEST_ID] = self.request_id

@@ -6,6 +6,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from service.access.roles import required_role
+from service.routes.documented import problems
 from service.schemas.answers import Problem
 from service.schemas.positions import Deal, Position
 
@@ -43,7 +45,25 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for name, schema in referenced["$defs"].items():
         schemas.setdefault(name, schema)
     _drop_validation_errors(document)
+    _describe_keys(document)
     return document
+
+
+def _describe_keys(document: dict[str, Any]) -> None:
+    """How a key is sent, which calls need which role, and what is answered where it is missing."""
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key. Where no key exists, none is needed."},
+    }
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            role = required_role(method.upper(), path)
+            if role is None:
+                operation["security"] = []
+                continue
+            operation["security"] = [{"key": []}, {}]
+            operation["description"] = f"{operation['description']}\n\nWhere there are keys: role `{role}`."
+            told = {str(status): answer for status, answer in problems(401, 403, 429, 503).items()}
+            operation["responses"] = dict(sorted((told | operation["responses"]).items()))
 
 
 def _drop_validation_errors(document: dict[str, Any]) -> None:

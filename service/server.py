@@ -6,6 +6,7 @@ from typing import Final
 
 import uvicorn
 
+from service.access.opening import check_address
 from service.app import create_app
 from service.events import Feeds
 from service.local.errors import LocalError
@@ -29,22 +30,24 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(host: str | None, port: int | None, descriptor: int | None = None) -> None:
-    """Answer requests until SIGTERM or SIGINT. `host` and `port` override the settings.
+def serve(host: str | None, port: int | None, descriptor: int | None = None, *, insecure: bool = False) -> None:
+    """Answer requests until SIGTERM or SIGINT. `host`, `port` and `insecure` override the settings.
 
     `descriptor` is a socket that listens already, handed down by a supervisor that keeps it open across restarts. Raises
-    `LocalError` where the port is taken.
+    `LocalError` where the port is taken, `OpenToStrangers` where anybody could come in from the address.
     """
-    log_in_lines()
     settings = ServiceSettings()
     host, port = host or settings.host, settings.port if port is None else port
+    settings = settings.model_copy(update={"host": host, "port": port, "insecure": insecure or settings.insecure})
+    log_in_lines(settings.log_format)
+    check_address(settings)
     server_socket = socket.socket(fileno=descriptor) if descriptor is not None else listen(port, host)
     if server_socket is None:
         raise LocalError(f"port {port} on {host} is taken; choose another with --port")
     app = create_app(settings)
     config = uvicorn.Config(
         app, host=host, port=port, timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=settings.shutdown_seconds, server_header=False, log_level="info", access_log=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds, server_header=False, log_config=None, access_log=False,
     )  # fmt: skip
     with server_socket:
         asyncio.run(Server(config, app.state.service.feeds).serve(sockets=[server_socket]))

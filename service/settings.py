@@ -1,6 +1,8 @@
 """What an operator may set for the HTTP side; every field is an environment variable `BLOCKYARD_<NAME>`."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import Field, SecretStr
 
 from workers.settings import Settings
 
@@ -11,6 +13,17 @@ class ServiceSettings(Settings):
     host: str = "127.0.0.1"
     """The address to listen on. Loopback only, until an operator opens it."""
     port: int = Field(default=8000, ge=0, le=65535)
+
+    insecure: bool = False
+    """Whether everybody is let in, from anywhere, while no key exists."""
+    admin_key: Annotated[SecretStr | None, Field(min_length=32)] = None
+    """A key with the role admin that an operator sets, at least 32 characters, beside those that `keys create` makes."""
+    quota_jobs: int = Field(default=1_000, ge=0)
+    """Jobs of one key that have not ended; more are refused with 429. 0: as many as one likes, here and below."""
+    quota_matches: int = Field(default=10**13, ge=0)
+    """Matches of one key's jobs that have not ended."""
+    quota_requests: int = Field(default=3_000, ge=0)
+    """Requests of one key a minute."""
 
     max_body_bytes: int = Field(default=1024 * 1024, ge=1)
     """A longer request body is refused with 413 before it is read."""

@@ -5,10 +5,14 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
 
+from service.access.audit import Audit
+from service.access.caller import Caller
+from service.access.keyring import Keyring
+from service.access.sessions import Sessions
 from service.events import Feeds
 from service.metrics import HttpMetrics
 from service.settings import ServiceSettings
-from workers.errors import NotFound
+from workers.errors import NotFound, NotYours
 from workers.jobs.ledger import NAME, Ledger
 from workers.regressions.runs import Regressions
 from workers.regressions.spec import NAME as REGRESSION_NAME
@@ -23,6 +27,9 @@ class ServiceState:
     ledger: Ledger
     feeds: Feeds
     metrics: HttpMetrics
+    audit: Audit
+    keyring: Keyring
+    sessions: Sessions
 
     @property
     def regressions(self) -> Regressions:
@@ -35,10 +42,9 @@ def state_of(request: Request) -> ServiceState:
     return cast(ServiceState, request.app.state.service)
 
 
-def owner_of(request: Request) -> str:
-    """Whose request it is. Everybody is the same owner until keys are set up."""
-    del request
-    return "anonymous"
+def caller_of(request: Request) -> Caller:
+    """Whose request it is; the gate has seen to it. What is made belongs to the caller's name."""
+    return cast(Caller, request.state.caller)
 
 
 def job_id_of(id: Annotated[str, Path(description="A job's id.", examples=["j4m2"])]) -> str:  # noqa: A002
@@ -65,7 +71,19 @@ def run_id_of(id: Annotated[str, Path(description="A run's id.", examples=["nigh
 
 
 StateOf = Annotated[ServiceState, Depends(state_of)]
-OwnerOf = Annotated[str, Depends(owner_of)]
+CallerOf = Annotated[Caller, Depends(caller_of)]
 JobId = Annotated[str, Depends(job_id_of)]
 RegressionName = Annotated[str, Depends(regression_name_of)]
 RunId = Annotated[str, Depends(run_id_of)]
+
+
+def own_job_of(state: StateOf, id: JobId, caller: CallerOf) -> str:  # noqa: A002
+    """The id of a job that the caller may change. Raises `NotFound`, and `NotYours` for others' jobs without the role admin."""
+    if not caller.may("admin"):
+        owner = state.ledger.job(id).owner
+        if owner != caller.name:
+            raise NotYours(f"The job belongs to {owner}; {caller.name!r} needs the role admin to change it, not {caller.role}.")
+    return id
+
+
+OwnJobId = Annotated[str, Depends(own_job_of)]

@@ -67,7 +67,7 @@ def run_worker(processes: int, name: str | None = None) -> None:
         raise InvalidInput.at("name", "must be letters, digits, and any of _ . @ - after the first")
     if processes < 1:
         raise InvalidInput.at("processes", f"must be at least 1, not {processes}")
-    log_in_lines()
+    log_in_lines(settings.log_format)
     # Its reason is pickled messages from strangers; these workers take JSON alone.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     ledger = open_ledger(settings)

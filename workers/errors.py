@@ -51,6 +51,18 @@ class IdempotencyMismatch(Conflict):
     """The key of this request was used before with another body."""
 
 
+class NotYours(BlockyardError):
+    """What was to be changed belongs to somebody else."""
+
+
+class QuotaExceeded(BlockyardError):
+    """More is asked for than this key may have at once; nothing was changed. `retry_seconds`: when asking again makes sense."""
+
+    def __init__(self, message: str, retry_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
+
+
 class LedgerUnavailable(BlockyardError):
     """Redis does not answer, or refuses to write; nothing was changed."""
 

@@ -17,6 +17,7 @@ from workers.logs import log_in_lines
 from workers.regressions.runs import ADVANCE_SECONDS, Regressions
 from workers.regressions.store import RegressionStore
 from workers.regressions.webhook import deliver_due
+from workers.settings import Settings
 
 EXPIRE_SECONDS: Final = 60.0
 SCHEDULE_SECONDS: Final = 1.0
@@ -27,8 +28,9 @@ log = logging.getLogger(__name__)
 
 def run() -> None:
     """Runs until SIGTERM or Ctrl-C; while Redis is away it waits. Raises `LedgerUnavailable` for a bad address."""
-    log_in_lines()
-    ledger = open_ledger()
+    settings = Settings()
+    log_in_lines(settings.log_format)
+    ledger = open_ledger(settings)
     store = RegressionStore(ledger)
     regressions = Regressions(store)
     stop = Event()

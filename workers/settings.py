@@ -1,6 +1,6 @@
 """What an operator may set for workers and the ledger, from environment variables that begin with `BLOCKYARD_`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -11,11 +11,16 @@ Seconds = Annotated[float, Field(gt=0)]
 class Settings(BaseSettings):
     """Defaults suit one machine and a cluster alike; every field is `BLOCKYARD_` and its name in capitals."""
 
-    model_config = SettingsConfigDict(env_prefix="BLOCKYARD_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="BLOCKYARD_", frozen=True, hide_input_in_errors=True)
 
     redis_url: str = "redis://127.0.0.1:6379/0"
     redis_timeout_seconds: Seconds = 5.0
     """Longest wait for one answer of Redis."""
+
+    log_format: Literal["json", "text"] = "json"
+    """How processes log to standard error: a line of JSON, or of text, for each event."""
+    audit_log: str | None = None
+    """A file to which every change that somebody made is appended, besides being logged: a line of JSON each."""
 
     lease_seconds: Seconds = 5.0
     """How long a chunk stays with a worker that shows no sign of life; it is renewed three times in that time."""

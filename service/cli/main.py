@@ -7,9 +7,10 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from service.cli import bench, jobs, names, positions, processes, regress, replay, simulate, sprt
+from service.cli import bench, jobs, keys, names, positions, processes, regress, replay, simulate, sprt
 from service.cli.exits import DONE, FAILED, INTERRUPTED, UNREACHABLE, USAGE, Failed, UsageError
-from workers.errors import BlockyardError, InvalidInput, LedgerUnavailable, NotFound
+from workers.errors import BlockyardError, Conflict, InvalidInput, LedgerUnavailable, NotFound
+from workers.logs import masked
 
 DEBUG_VARIABLE: Final = "BLOCKYARD_DEBUG"
 
@@ -20,12 +21,11 @@ app = typer.Typer(
         "Exit codes: 0 done or passed; 1 failed or cancelled; 2 usage; 3 service not reachable; 4 regression found; "
         "5 inconclusive or timed out; 130 interrupted."
     ),
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (simulate, bench, positions, names, jobs, replay, regress, sprt, processes):
+for module in (simulate, bench, positions, names, jobs, replay, regress, sprt, processes, keys):
     module.register(app)
 
 
@@ -75,6 +75,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _explain(error: Exception) -> int:
+    from service.access.opening import OpenToStrangers
     from service.client import RequestRefused, ServiceError, ServiceUnreachable
     from service.local.errors import LocalError, NoRedis
 
@@ -92,7 +93,7 @@ def _explain(error: Exception) -> int:
         case ServiceUnreachable() | LedgerUnavailable() | NoRedis():
             _complain(str(error))
             return UNREACHABLE
-        case UsageError() | LocalError() | NotFound() | ServiceError():
+        case UsageError() | LocalError() | NotFound() | Conflict() | OpenToStrangers() | ServiceError():
             _complain(str(error))
             return FAILED if isinstance(error, ServiceError) and error.status >= 500 else USAGE
         case Failed() | BlockyardError():
@@ -109,5 +110,5 @@ def _explain(error: Exception) -> int:
 
 
 def _complain(message: str) -> None:
-    line = " ".join(message.split())
+    line = masked(" ".join(message.split()))
     typer.echo(f"blockyard: {line}", err=True)

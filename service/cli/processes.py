@@ -31,6 +31,12 @@ def up(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="The data folder; by default ~/.local/share/blockyard.")
     ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; by default 127.0.0.1. Others need a key.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let everybody in, from anywhere, while there is no key.")
+    ] = False,
     announce: Annotated[
         Path | None,
         typer.Option("--announce", metavar="FILE", help="Write the service's address into this file once it is ready."),
@@ -42,6 +48,7 @@ def up(
     it ended the last time.
     """
     from service.local.folder import default_data_folder
+    from service.local.ports import LOOPBACK
     from service.local.up import Plan
     from service.local.up import up as run_service
 
@@ -52,7 +59,8 @@ def up(
         if announce is not None:
             announce.write_text(f"{places.api}\n")
 
-    run_service(Plan(data or default_data_folder(), count, port), say=note, announce=ready)
+    plan = Plan(data or default_data_folder(), count, port, host or LOOPBACK, insecure)
+    run_service(plan, say=note, announce=ready)
 
 
 def _print_addresses(places: "Addresses", workers: int) -> None:
@@ -68,14 +76,19 @@ Ctrl-C stops it.
 
 
 def api(
-    host: Annotated[str | None, typer.Option("--host", help="The address to listen on; by default 127.0.0.1.")] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; by default 127.0.0.1. Others need a key.")
+    ] = None,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="The port; by default 8000.")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let everybody in, from anywhere, while there is no key.")
+    ] = False,
     descriptor: Annotated[int | None, typer.Option("--descriptor", hidden=True)] = None,
 ) -> None:
     """Run one API process. BLOCKYARD_REDIS_URL names the Redis."""
     from service.server import serve
 
-    serve(host, port, descriptor)
+    serve(host, port, descriptor, insecure=insecure)
 
 
 def worker(

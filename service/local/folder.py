@@ -38,9 +38,27 @@ class DataFolder:
         return self.path / "redis"
 
     @property
+    def redis_note(self) -> Path:
+        """Where the address of a running Redis stands, for commands that need it."""
+        return self.path / "redis.url"
+
+    @property
+    def audit(self) -> Path:
+        """Where changes are told of, as long as the folder lives."""
+        return self.path / "audit.log"
+
+    @property
     def logs(self) -> Path:
         """Where each child writes its log."""
         return self.path / "logs"
+
+
+def noted_redis(path: Path) -> str | None:
+    """The address of the Redis that runs on a data folder, if one does."""
+    try:
+        return DataFolder(path.expanduser().absolute()).redis_note.read_text().strip() or None
+    except OSError:
+        return None
 
 
 @contextmanager

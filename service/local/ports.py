@@ -16,14 +16,16 @@ STEPS: Final = 100
 
 def listen(port: int, host: str = LOOPBACK) -> socket.socket | None:
     """A socket that listens on this port, or None where it is taken. Raises `LocalError` for a port one may never take."""
-    server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     # As servers do: a port whose last connections are only lingering counts as free.
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         server.bind((host, port))
         server.listen(BACKLOG)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         server.close()
+        if isinstance(error, UnicodeError):
+            raise LocalError(f"{host!r} is no address to listen on") from error
         if error.errno == errno.EADDRINUSE:
             return None
         raise LocalError(f"port {port} on {host}: {error.strerror}") from error

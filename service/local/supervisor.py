@@ -1,5 +1,6 @@
 """The supervisor: starts child processes, restarts what dies, stops everything in order."""
 
+import json
 import os
 import shutil
 import signal
@@ -61,7 +62,7 @@ class Child:
     def last_words(self) -> str:
         """The last line that it logged."""
         lines = self.log.read_text(errors="replace").strip().splitlines() if self.log.exists() else []
-        return lines[-1].strip() if lines else "it said nothing"
+        return _told(lines[-1].strip()) if lines else "it said nothing"
 
 
 class ChildBroken(LocalError):
@@ -166,6 +167,15 @@ class Supervisor:
             self._bond.end_group(child.process.pid)
             child.process.wait()
             child.process = None
+
+
+def _told(line: str) -> str:
+    """What a line of a log says, be it JSON or text."""
+    try:
+        found = json.loads(line)
+        return str(found["message"])
+    except (ValueError, TypeError, KeyError):
+        return line
 
 
 def _ending(code: int) -> str:

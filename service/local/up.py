@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from service.access.opening import check_address
 from service.local.bond import PYTHON_MODULE, Bond
 from service.local.errors import LocalError
 from service.local.folder import DataFolder, hold_folder
@@ -29,8 +30,10 @@ from service.local.redis_server import (
     without_password,
 )
 from service.local.supervisor import ChildBroken, ChildSpec, Supervisor
+from service.settings import ServiceSettings
 
 API_PORT: Final = 8000
+AUDIT_VARIABLE: Final = "BLOCKYARD_AUDIT_LOG"
 QUICK_SECONDS: Final = 8.0
 """Workers that are not ready after this are compiling the engine, which is worth a word."""
 SAME_REQUEST_SECONDS: Final = 1.0
@@ -46,6 +49,9 @@ class Plan:
     data: Path
     workers: int
     port: int | None = None
+    host: str = LOOPBACK
+    insecure: bool = False
+    """Whether everybody is let in, from anywhere, while there is no key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +67,15 @@ def up(plan: Plan, *, say: Callable[[str], None], announce: Callable[[Addresses]
     """Run the service until SIGINT or SIGTERM; then stop all of it, last started first. A second signal hurries.
 
     `say` is told one-line notes, `announce` the addresses once everything is ready. Raises `LocalError` where the service
-    cannot be run; whatever was started by then has been stopped.
+    cannot be run, `OpenToStrangers` where it would let anybody in; whatever was started by then has been stopped.
     """
     with StopSignals() as stop, hold_folder(plan.data) as folder, ExitStack() as resources:
-        server = resources.enter_context(closing(_api_socket(plan.port)))
+        resources.callback(folder.redis_note.unlink, missing_ok=True)
         bond = Bond()
         resources.callback(bond.close)
         supervisor = Supervisor(bond, folder.logs, say)
         try:
-            addresses = _start(plan, folder, server, supervisor, stop, say)
+            addresses = _start(plan, folder, resources, supervisor, stop, say)
             if addresses is not None:
                 announce(addresses)
                 supervisor.wait(lambda: bool(stop))
@@ -106,39 +112,48 @@ class StopSignals:
         self.hurry = now - self._first > SAME_REQUEST_SECONDS
 
 
-def _api_socket(port: int | None) -> socket.socket:
+def _api_socket(port: int | None, host: str) -> socket.socket:
     """The socket that the API will answer on. It is held here, so that the port stays ours while the API restarts."""
     if port is not None:
-        server = listen(port)
+        server = listen(port, host)
         if server is None:
             raise LocalError(f"--port {port}: the port is taken; choose another, or leave --port out to step over it")
         return server
-    return listen_from(API_PORT)
+    return listen_from(API_PORT, host)
 
 
 def _start(
     plan: Plan,
     folder: DataFolder,
-    server: socket.socket,
+    resources: ExitStack,
     supervisor: Supervisor,
     stop: StopSignals,
     say: Callable[[str], None],
 ) -> Addresses | None:
     """Start everything and wait until it is ready; None where it was told to stop before."""
     url = _start_redis(folder, supervisor, stop, say)
+    if stop:
+        return None
+    if operators_url() is None:
+        folder.redis_note.write_text(f"{url}\n")
+    check_address(ServiceSettings(redis_url=url, host=plan.host, insecure=plan.insecure or ServiceSettings().insecure))
+    server = resources.enter_context(closing(_api_socket(plan.port, plan.host)))
     port = server.getsockname()[1]
     if plan.port is None and port != API_PORT:
         say(f"port {API_PORT} is taken; using {port}")
-    environment = {**os.environ, URL_VARIABLE: url}
+    environment = {AUDIT_VARIABLE: str(folder.audit), **os.environ, URL_VARIABLE: url}
     blockyard = (*PYTHON_MODULE, "service.cli")
-    api = ("api", "--host", LOOPBACK, "--port", str(port), "--descriptor", str(server.fileno()))
+    here = _reachable(plan.host)
+    api = ["api", "--host", plan.host, "--port", str(port), "--descriptor", str(server.fileno())]
+    if plan.insecure:
+        api.append("--insecure")
     supervisor.start(
-        ChildSpec("api", (*blockyard, *api), environment, ready=lambda _: _answers(port, "/healthz"),
+        ChildSpec("api", (*blockyard, *api), environment, ready=lambda _: _answers(here, port, "/healthz"),
                   stop_seconds=API_STOP_SECONDS, descriptors=(server.fileno(),))
     )  # fmt: skip
     supervisor.start(
         ChildSpec("worker", (*blockyard, "worker", "--processes", str(plan.workers)), environment,
-                  ready=lambda _: _answers(port, "/readyz?workers=1"), stop_seconds=WORKER_STOP_SECONDS)
+                  ready=lambda _: _answers(here, port, "/readyz?workers=1"), stop_seconds=WORKER_STOP_SECONDS)
     )  # fmt: skip
     supervisor.start(ChildSpec("scheduler", (*blockyard, "scheduler"), environment))
 
@@ -148,7 +163,7 @@ def _start(
     if not supervisor.wait(ready, QUICK_SECONDS):
         say("still starting; a first start compiles the engine, which takes a while")
         supervisor.wait(ready)
-    return None if stop else Addresses(f"http://{LOOPBACK}:{port}", without_password(url), folder.path)
+    return None if stop else Addresses(f"http://{_in_url(here)}:{port}", without_password(url), folder.path)
 
 
 def _start_redis(folder: DataFolder, supervisor: Supervisor, stop: StopSignals, say: Callable[[str], None]) -> str:
@@ -183,9 +198,18 @@ def _own_server(port: int) -> Callable[[int], bool]:
     return lambda process: server_process(port) == process
 
 
-def _answers(port: int, path: str) -> bool:
+def _reachable(host: str) -> str:
+    """An address at which what listens on `host` can be reached from here."""
+    return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _answers(host: str, port: int, path: str) -> bool:
     """Whether the API answers this with 200 within a second."""
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=1)
+    connection = http.client.HTTPConnection(host, port, timeout=1)
     try:
         connection.request("GET", path)
         return connection.getresponse().status == http.client.OK

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
 from service.events import EVENT_STREAM, STREAM_HEADERS, Produce
-from service.page import views
+from service.page import login, views
 from service.schemas.fields import JobState
 from service.state import JobId, ServiceState, StateOf
 from workers.errors import LedgerUnavailable, NotFound
@@ -27,6 +27,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 def mount(app: FastAPI) -> None:
     """Add the pages and their files to the application."""
     app.include_router(router)
+    app.include_router(login.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import jinja2
 
+from service.access.caller import CALLER
 from service.events import Frame, event
 from service.labels import short_name
 from service.results import result_document
@@ -175,6 +176,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["caller"] = CALLER.get
     environment.filters |= {
         "whole": whole, "rate": rate, "duration": duration, "percent": percent, "decimal": decimal,
         "interval": interval, "moment": moment,

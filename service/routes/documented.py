@@ -7,11 +7,14 @@ from service.errors import PROBLEM_TYPE
 
 _MEANINGS: Final = {
     400: "The body is no JSON.",
+    401: "A key is needed, and there is none, or it is unknown.",
+    403: "The key's role does not cover this, or the thing belongs to somebody else.",
     404: "There is no such thing.",
     409: "The request does not fit the present state.",
     413: "The body is longer than the limit.",
     415: "The body is not declared as application/json.",
     422: "Something in the request is wrong; `errors` names each field. Nothing was changed.",
+    429: "The key has used up its quota; `Retry-After` says when to ask again. Nothing was changed.",
     500: "Something went wrong on the service's side.",
     503: "Redis does not answer, or refuses to write. Nothing was changed.",
 }

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from service.access.quotas import job_quota
 from service.body import JsonRoute
 from service.intake import job_spec
 from service.results import result_document, results_csv
@@ -14,10 +15,11 @@ from service.routes.documented import CHANGED, LISTED, NAMED, SENT, content, pro
 from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, job_summary
 from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
 from service.schemas.results import ResultsPage
-from service.state import JobId, OwnerOf, StateOf
+from service.state import CallerOf, JobId, OwnJobId, ServiceState, StateOf
 from service.tournaments import tournament_documents
 from workers.errors import InvalidInput
 from workers.jobs.ledger import Ledger
+from workers.jobs.records import JobRecord
 from workers.jobs.spec import JobSpec
 
 RESULTS_PAGE: Final = 100
@@ -33,7 +35,7 @@ def submit(
     body: JobRequest,
     response: Response,
     state: StateOf,
-    owner: OwnerOf,
+    caller: CallerOf,
     idempotency_key: Annotated[
         str | None,
         Header(description="The same key and body again answer with the same job; the same key with another body, 422."),
@@ -42,7 +44,11 @@ def submit(
     """Store a batch and answer at once; workers play it. The batch is refused as a whole if anything in it is wrong."""
     spec = job_spec(body, state.settings)
     key = _checked_key(idempotency_key)
-    record, _ = state.ledger.submit(spec, idempotency_key=key, request_digest=_digest(body), owner=owner)
+    record, is_new = state.ledger.submit(
+        spec, idempotency_key=key, request_digest=_digest(body), owner=caller.name, quota=job_quota(caller, state.settings)
+    )
+    if is_new:
+        state.audit("job submitted", job=record.id, matches=str(record.matches))
     response.headers["Location"] = f"/v1/jobs/{record.id}"
     # The same key may have met an older job, whose drawn seed is its own.
     return job_answer(record, spec if record.seed == spec.seed else state.ledger.spec(record.id))
@@ -95,33 +101,40 @@ def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request
 
 
 @router.post("/{id}/cancel", responses=CHANGED, summary="Cancel a job")
-def cancel(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+def cancel(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
     """Nothing more is claimed, and results that come late are refused. A finished job cannot be cancelled."""
-    return job_summary(state.ledger.cancel(id))
+    return _changed("job cancelled", state.ledger.cancel(id), state)
 
 
 @router.post("/{id}/pause", responses=CHANGED, summary="Pause a job")
-def pause(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+def pause(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
     """Nothing more is claimed; what is being played is still taken."""
-    return job_summary(state.ledger.pause(id))
+    return _changed("job paused", state.ledger.pause(id), state)
 
 
 @router.post("/{id}/resume", responses=CHANGED, summary="Resume a paused job")
-def resume(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+def resume(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
     """A paused job goes on where it stands."""
-    return job_summary(state.ledger.resume(id))
+    return _changed("job resumed", state.ledger.resume(id), state)
 
 
 @router.post("/{id}/restart", responses=CHANGED, summary="Restart a failed or cancelled job")
-def restart(id: JobId, state: StateOf) -> JobSummary:  # noqa: A002
+def restart(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # noqa: A002
     """A failed or cancelled job is taken up again."""
-    return job_summary(state.ledger.restart(id))
+    record = state.ledger.restart(id, quota=job_quota(caller, state.settings))
+    return _changed("job restarted", record, state)
 
 
 @router.delete("/{id}", status_code=204, responses=CHANGED, summary="Delete a job")
-def delete(id: JobId, state: StateOf) -> None:  # noqa: A002
+def delete(id: OwnJobId, state: StateOf) -> None:  # noqa: A002
     """Remove a job and its results. A running job is not removed: cancel it first."""
     state.ledger.delete(id)
+    state.audit("job deleted", job=id)
+
+
+def _changed(action: str, record: JobRecord, state: ServiceState) -> JobSummary:
+    state.audit(action, job=record.id, owner=record.owner)
+    return job_summary(record)
 
 
 def wants_csv(accept: str) -> bool:

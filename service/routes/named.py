@@ -35,3 +35,4 @@ def workers(state: StateOf) -> WorkersAnswer:
 def drain(name: Annotated[str, Path(max_length=200, description="A worker's name.")], state: StateOf) -> None:
     """The worker takes nothing more; what it plays it still finishes."""
     state.ledger.drain(name)
+    state.audit("worker drained", worker=name)

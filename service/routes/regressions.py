@@ -4,6 +4,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
+from service.access.caller import Caller
+from service.access.quotas import job_quota
 from service.body import JsonRoute
 from service.intake import regression_spec
 from service.routes.documented import CHANGED, LISTED, NAMED, SENT, problems
@@ -19,8 +21,9 @@ from service.schemas.regressions import (
     RunRequest,
     RunsQuery,
 )
-from service.state import OwnerOf, RegressionName, RunId, StateOf
+from service.state import CallerOf, RegressionName, RunId, ServiceState, StateOf
 from workers.errors import FieldError, InvalidInput, NotFound
+from workers.regressions.spec import RegressionSpec
 from workers.regressions.store import Run
 
 SENT_TO_ONE: Final = SENT | problems(404)
@@ -43,7 +46,9 @@ def put(
     """Store a regression, new (201) or changed (200). A change drops what `promote` pinned; runs keep the spec they had."""
     spec = regression_spec(body, name, state.settings)
     regressions = state.regressions
-    if regressions.put(spec):
+    is_new = regressions.put(spec)
+    state.audit("regression put", regression=name)
+    if is_new:
         response.status_code = 201
         response.headers["Location"] = f"/v1/regressions/{name}"
     return regression_answer(regressions, spec)
@@ -65,16 +70,18 @@ def regression(name: RegressionName, state: StateOf) -> RegressionAnswer:
 def delete(name: RegressionName, state: StateOf) -> None:
     """Remove a regression with its history. While a run is under way it stays: cancel the run's jobs or wait."""
     state.regressions.delete(name)
+    state.audit("regression deleted", regression=name)
 
 
 @router.post("/regressions/{name}/runs", status_code=202, responses=SENT_TO_ONE, summary="Run a regression")
 def start(
-    name: RegressionName, response: Response, state: StateOf, owner: OwnerOf, body: RunRequest | None = None
+    name: RegressionName, response: Response, state: StateOf, caller: CallerOf, body: RunRequest | None = None
 ) -> RunAnswer:
     """Begin a run now, if wanted with another candidate, and answer at once; workers play it."""
     body = body or RunRequest(labels={})
+    _check_quota(state.regressions.store.load(name), caller, state)
     try:
-        run = state.regressions.start(name, candidate=body.candidate, labels=body.labels, owner=owner)
+        run = state.regressions.start(name, candidate=body.candidate, labels=body.labels, owner=caller.name)
     except InvalidInput as refusal:
         raise _of_candidate(refusal) if body.candidate is not None else refusal from None
     return _begun(run, response, state)
@@ -102,18 +109,28 @@ def run(name: RegressionName, id: RunId, state: StateOf) -> RunAnswer:  # noqa: 
 def promote(name: RegressionName, state: StateOf, body: PromoteRequest | None = None) -> RegressionAnswer:
     """The candidate becomes the baseline of every test, pinned to what it is today: that of a run where one is named."""
     promoted = state.regressions.promote(name, body.run if body else None)
+    baselines = {test.name: test.baseline for test in promoted.tests}
+    state.audit("regression promoted", regression=name, run=body.run if body else None, baselines=baselines)
     return regression_answer(state.regressions, promoted)
 
 
 @router.post("/regression-runs", status_code=202, responses=SENT, summary="Run a regression once")
-def start_once(body: RunOnceRequest, response: Response, state: StateOf, owner: OwnerOf) -> RunAnswer:
+def start_once(body: RunOnceRequest, response: Response, state: StateOf, caller: CallerOf) -> RunAnswer:
     """Begin a run of a spec without storing it as a regression. The run is found under the spec's name."""
     spec = regression_spec(body, body.name, state.settings)
-    run = state.regressions.start_once(spec, labels=body.labels, owner=owner)
+    _check_quota(spec, caller, state)
+    run = state.regressions.start_once(spec, labels=body.labels, owner=caller.name)
     return _begun(run, response, state)
 
 
-def _begun(run: Run, response: Response, state: StateOf) -> RunAnswer:
+def _check_quota(spec: RegressionSpec, caller: Caller, state: ServiceState) -> None:
+    """A run may begin where all of its tests, up to their caps, fit into what the caller may have under way."""
+    matches = sum(test.max_matches for test in spec.tests)
+    state.ledger.check_quota(caller.name, len(spec.tests), matches, job_quota(caller, state.settings))
+
+
+def _begun(run: Run, response: Response, state: ServiceState) -> RunAnswer:
+    state.audit("regression run", regression=run.regression, run=run.id)
     response.headers["Location"] = f"/v1/regressions/{run.regression}/runs/{run.id}"
     return run_answer(state.regressions, run)
 

@@ -57,6 +57,7 @@ class JobSummary(Answer):
     seed: Integer
     priority: Priority
     labels: dict[str, str]
+    owner: Annotated[str, Field(description="The name of the key that submitted it.", examples=["anonymous"])]
     engine_version: str
     scenario_count: int
     matches_requested: Integer
@@ -177,6 +178,7 @@ def summary_fields(record: JobRecord) -> dict[str, Any]:
         "seed": json_integer(record.seed),
         "priority": record.priority,
         "labels": dict(record.labels),
+        "owner": record.owner,
         "engine_version": record.engine_version,
         "scenario_count": record.scenario_count,
         "matches_requested": json_integer(record.matches_requested),

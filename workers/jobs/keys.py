@@ -24,6 +24,10 @@ EXPIRING: Final = f"{ROOT}:expiring"
 """Sorted set of finished jobs by the millisecond of their end, those that are kept for good left out."""
 QUEUES: Final = f"{ROOT}:queue"
 """Celery's queues of permits: one for each engine version."""
+API_KEYS: Final = f"{ROOT}:api_keys"
+"""Hash: a key's name to its document, which holds the digest of the key, never the key."""
+LOADS: Final = f"{ROOT}:loads"
+"""Hash: `<owner>|jobs` and `<owner>|matches` of the jobs of an owner that have not ended."""
 
 
 def job_key(job_id: str, part: str = "") -> str:
@@ -49,3 +53,8 @@ def worker_key(name: str, part: str = "") -> str:
 def queue_name(version: str) -> str:
     """Celery's queue of the permits for workers of an engine version."""
     return f"{QUEUES}:{version}"
+
+
+def session_key(digest: str) -> str:
+    """A session of the page, by the digest of its token: the id of the key that began it. It expires by itself."""
+    return f"{ROOT}:session:{digest}"

@@ -14,21 +14,46 @@ from typing import Any, Final
 import orjson
 
 from workers.engine.play import ENGINE_VERSION
-from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, NotFound
+from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, NotFound, QuotaExceeded
 from workers.jobs import figures as counted
 from workers.jobs.desk import milliseconds, permits
 from workers.jobs.figures import Figures
 from workers.jobs.fold import FoldDesk
-from workers.jobs.keys import EXPIRING, JOBS, LEASE_TERMS, METRICS, VERSIONS, WORKERS, job_key, label_key, state_key, worker_key
+from workers.jobs.keys import (
+    EXPIRING,
+    JOBS,
+    LEASE_TERMS,
+    LOADS,
+    METRICS,
+    VERSIONS,
+    WORKERS,
+    job_key,
+    label_key,
+    state_key,
+    worker_key,
+)
 from workers.jobs.play_range import Places
-from workers.jobs.records import STATES, Fields, JobRecord, WorkerRecord, fields, job_record, worker_record
+from workers.jobs.records import (
+    NO_QUOTA,
+    STATES,
+    Fields,
+    JobRecord,
+    Quota,
+    WorkerRecord,
+    fields,
+    job_record,
+    worker_record,
+)  # fmt: skip
 from workers.jobs.sequential import LOOKS_AHEAD, SequentialTest, TestState
 from workers.jobs.spec import PRIORITY_WEIGHTS, JobSpec
 from workers.jobs.work import WorkDesk
+from workers.logs import REQUEST_ID
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 """What a job id or a worker's name may be: a part of a key, a word in a script."""
 
+QUOTA_RETRY_SECONDS: Final = 5
+"""When to ask again where too much is under way: jobs end when they end."""
 PAGE: Final = 100
 """Jobs read at once while a list is filtered."""
 
@@ -52,13 +77,15 @@ class Ledger(WorkDesk, FoldDesk):
         steps: Mapping[int, int] | None = None,
         test: SequentialTest | None = None,
         keep: bool = False,
+        quota: Quota = NO_QUOTA,
     ) -> tuple[JobRecord, bool]:
         """Stores a job and wakes the workers; answers its record and whether it is new.
 
         The same id, or the same key of the same owner, with the same digest answers with the job that is there; with another
         digest it raises `IdempotencyMismatch`. `steps`: scenario to the number of blocks whose multiples no chunk
         crosses. With a `test` the job's one scenario is a sequential test, which ends it as
-        soon as a look decides. `keep`: never expires.
+        soon as a look decides. `keep`: never expires. Raises `QuotaExceeded` where a new job would be more than the owner may
+        have under way.
         """
         job_id = job_id or new_job_id()
         if not NAME.fullmatch(job_id):
@@ -73,15 +100,17 @@ class Ledger(WorkDesk, FoldDesk):
             "test": orjson.dumps(test.to_json()).decode() if test else "",
             "look_ahead": LOOKS_AHEAD * test.step if test else 0, "keep": int(keep),
             "cursor": 0, "cursor_scenario": 0, "watermark": 0, "folded": 0, "matches_done": 0, "rate": 0,
-            "virtual": 0,
+            "virtual": 0, "request_id": REQUEST_ID.get(),
         }  # fmt: skip
         outcome, known, issued = self.store.run(
             "submit", job_id, orjson.dumps(spec.to_json()), places.layout(steps), owner, idempotency_key or "",
             request_digest or "", spec.engine_version, milliseconds(self.settings.permit_patience_seconds), self.may_send,
-            *(part for pair in stored.items() for part in pair),
+            quota.jobs, quota.matches, spec.matches, *(part for pair in stored.items() for part in pair),
         )  # fmt: skip
         if outcome == b"other":
             raise IdempotencyMismatch("this idempotency key was used before with another request")
+        if outcome == b"quota":
+            raise _excess(known.decode(), quota, owner)
         self.send_permits(permits(issued))
         return self.job(known.decode()), outcome == b"created"
 
@@ -134,10 +163,11 @@ class Ledger(WorkDesk, FoldDesk):
         """Goes on with a paused job. Raises `NotFound`, `Conflict`."""
         return self._change("resume", job_id)
 
-    def restart(self, job_id: str) -> JobRecord:
+    def restart(self, job_id: str, *, quota: Quota = NO_QUOTA) -> JobRecord:
         """Plays a job anew from its first block, with this engine version: a finished one, or one whose engine is gone.
 
-        A job that is under way with this engine version stays as it is. Raises `NotFound`, `Conflict`.
+        A job that is under way with this engine version stays as it is. Raises `NotFound`, `Conflict`;
+        `QuotaExceeded` where its owner has too much under way.
         """
         try:
             spec = self.spec(job_id).renewed()
@@ -146,7 +176,18 @@ class Ledger(WorkDesk, FoldDesk):
         with self.store.reading() as redis:
             steps: Any = redis.hget(job_key(job_id), "steps")
         layout = Places(spec).layout({int(scenario): step for scenario, step in orjson.loads(steps or b"{}").items()})
-        return self._change("restart", job_id, ENGINE_VERSION, orjson.dumps(spec.to_json()), layout)
+        return self._change(
+            "restart", job_id, ENGINE_VERSION, orjson.dumps(spec.to_json()), layout, REQUEST_ID.get(), quota.jobs, quota.matches
+        )
+
+    def check_quota(self, owner: str, jobs: int, matches: int, quota: Quota) -> None:
+        """Raises `QuotaExceeded` where so many more jobs with so many matches are more than an owner may have under way."""
+        with self.store.reading() as redis:
+            stored: Any = redis.hmget(LOADS, f"{owner}|jobs", f"{owner}|matches")
+        if quota.jobs and int(stored[0] or 0) + jobs > quota.jobs:
+            raise _excess("jobs", quota, owner)
+        if quota.matches and int(stored[1] or 0) + matches > quota.matches:
+            raise _excess("matches", quota, owner)
 
     def test(self, job_id: str) -> tuple[SequentialTest | None, TestState]:
         """The sequential test that the job is, if it is one, and how far it has come; raises `NotFound`."""
@@ -261,11 +302,11 @@ class Ledger(WorkDesk, FoldDesk):
         found: list[tuple[str, Fields]] = [(job_id, fields(stored)) for job_id, stored in zip(job_ids, hashes, strict=True)]
         return [job_record(job_id, stored, now, live) for job_id, stored in found if stored]
 
-    def _change(self, verb: str, job_id: str, *arguments: str | bytes) -> JobRecord:
+    def _change(self, verb: str, job_id: str, *arguments: str | bytes | int) -> JobRecord:
         self._change_only(verb, job_id, *arguments)
         return self.job(job_id)
 
-    def _change_only(self, verb: str, job_id: str, *arguments: str | bytes) -> None:
+    def _change_only(self, verb: str, job_id: str, *arguments: str | bytes | int) -> None:
         patience = milliseconds(self.settings.permit_patience_seconds)
         outcome, issued = self.store.run("change", verb, job_id, patience, self.may_send, *arguments)
         if outcome == b"missing":
@@ -273,12 +314,20 @@ class Ledger(WorkDesk, FoldDesk):
         if outcome == b"conflict":
             state = self.job(job_id).state
             raise Conflict(f"a job that is {state} cannot be {CHANGED[verb]}")
+        if outcome in (b"jobs", b"matches"):
+            limits = arguments[-2:]
+            raise _excess(outcome.decode(), Quota(*map(int, limits)), self.job(job_id).owner)
         self.send_permits(permits(issued))
 
 
 def live_versions(stored: Mapping[bytes, bytes], now: float) -> frozenset[str]:
     """The engine versions that a worker has which is alive at `now`, in unix seconds."""
     return frozenset(version for version, until in fields(stored).items() if int(until) / 1000 > now)
+
+
+def _excess(what: str, quota: Quota, owner: str) -> QuotaExceeded:
+    most = f"{quota.jobs:,} jobs" if what == "jobs" else f"{quota.matches:,} matches"
+    return QuotaExceeded(f"{owner} may have at most {most} under way at once; wait until some have ended", QUOTA_RETRY_SECONDS)
 
 
 def new_job_id() -> str:

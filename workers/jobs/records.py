@@ -43,6 +43,8 @@ class JobRecord:
     created_at: float
     started_at: float | None
     finished_at: float | None
+    request_id: str = ""
+    """The request that submitted it, or restarted it last."""
 
     @property
     def is_finished(self) -> bool:
@@ -79,6 +81,17 @@ class WorkerRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """What an owner may have under way at once: jobs that have not ended, and their matches. 0: as many as one likes."""
+
+    jobs: int
+    matches: int
+
+
+NO_QUOTA: Final = Quota(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Permit:
     """The right of one message to make a worker of an engine version work; a newer generation ends it."""
 
@@ -100,6 +113,8 @@ class Lease:
     first: int
     last: int
     token: str
+    request_id: str = ""
+    """The request that submitted the job, for what is logged about it."""
 
     @property
     def name(self) -> tuple[str, str, str, int, int]:
@@ -158,6 +173,7 @@ def job_record(job_id: str, stored: Fields, now: float, live_versions: frozenset
         created_at=seconds(stored["created_at"]) or 0.0,
         started_at=started_at,
         finished_at=finished_at,
+        request_id=stored.get("request_id", ""),
     )
 
 

@@ -13,6 +13,7 @@ from workers.errors import LedgerUnavailable, NotFound
 from workers.jobs.ledger import Ledger
 from workers.jobs.play_range import Played, Table
 from workers.jobs.records import Claim, Lease
+from workers.logs import on_behalf_of
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,8 @@ class Renewer:
             try:
                 turn.is_wanted = self._ledger.renew(turn.lease, turn.slot, turn.generation, self._worker, busy)
             except LedgerUnavailable as error:
-                log.info("a lease could not be renewed: %s", error)
+                with on_behalf_of(turn.lease.request_id):
+                    log.info("a lease could not be renewed: %s", error, extra={"job": turn.lease.job_id})
 
 
 class Shift:
@@ -115,15 +117,20 @@ class Shift:
 
     def _turn(self, lease: Lease, slot: str, generation: str, end: float) -> Claim | None:
         """Plays and records a chunk; answers the next claim if there was time for one."""
-        turn = self._renewer.begin(lease, slot, generation)
+        with on_behalf_of(lease.request_id):
+            return self._play(self._renewer.begin(lease, slot, generation), end)
+
+    def _play(self, turn: _Turn, end: float) -> Claim | None:
+        lease = turn.lease
         played, reason = None, ""
         try:
             played = self._table(lease).play(lease.first, lease.last, lambda: turn.is_wanted)
         except (LedgerUnavailable, NotFound) as error:
-            log.info("a chunk was left: %s", error)
+            log.info("a chunk was left: %s", error, extra={"job": lease.job_id})
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            log.warning("job %s: blocks %d to %d raised %s", lease.job_id, lease.first, lease.last - 1, reason)
+            log.warning("job %s: blocks %d to %d raised %s", lease.job_id, lease.first, lease.last - 1, reason,
+                        extra={"job": lease.job_id})  # fmt: skip
             log.debug("where it was raised", exc_info=True)
         finally:
             busy = self._renewer.end(turn)
@@ -153,6 +160,7 @@ class Shift:
         key = lease.job_id, lease.run
         if key not in self._tables:
             self._tables[key] = Table(self._ledger.spec(*key))
+            log.info("this process begins to play job %s", lease.job_id, extra={"job": lease.job_id, "worker": self._worker})
             if len(self._tables) > TABLES:
                 self._tables.popitem(last=False)
         self._tables.move_to_end(key)

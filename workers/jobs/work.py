@@ -108,6 +108,6 @@ class WorkDesk(Desk):
 def _claim(answer: list[bytes]) -> Claim:
     texts: list[Any] = [text.decode() for text in answer]
     if texts[0] == "work":
-        _, generation, job_id, run, kind, first, last, token = texts
-        return Claim("work", generation, Lease(job_id, run, kind == "a", int(first), int(last), token))
+        _, generation, job_id, run, kind, first, last, token, request_id = texts
+        return Claim("work", generation, Lease(job_id, run, kind == "a", int(first), int(last), token, request_id))
     return Claim(texts[0], texts[-1])

@@ -12,7 +12,7 @@ from tests.service.cli.conftest import Command
 COMMANDS = (
     "simulate", "judge", "perft", "policies", "rulesets", "bench", "submit", "jobs", "status", "watch", "results", "cancel",
     "pause", "resume", "restart", "delete", "workers", "replay", "up", "api", "worker", "scheduler",
-    "regress", "sprt", "plan",
+    "regress", "sprt", "plan", "keys",
 )  # fmt: skip
 READING = (
     "simulate", "judge", "perft", "policies", "rulesets", "bench", "jobs", "status", "watch", "results", "workers", "replay",

@@ -1,7 +1,9 @@
 -- A user's wish for a job. ARGV: verb, job, patience of a permit, whether the caller can send permits; for restart also
--- engine version, spec and layout. Answers {missing | conflict | changed | same, permits to be sent}.
+-- engine version, spec, layout, request id, most jobs and matches of the owner (0: any). Answers {missing | conflict | changed
+-- | same | jobs or matches, where the owner has too many under way, permits to be sent}.
 local verb, id, patience, may_send = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4] == '1'
-local job = redis.call('HMGET', job_key(id), 'state', 'engine_version', 'started_at', 'owner', 'client_key', 'labels')
+local job = redis.call('HMGET', job_key(id), 'state', 'engine_version', 'started_at', 'owner', 'client_key', 'labels',
+    'matches')
 local state, version = job[1], job[2]
 if not state then
     return { 'missing', {} }
@@ -40,6 +42,10 @@ elseif verb == 'restart' then
     if is_live(state) and version == ARGV[5] then
         return { 'same', {} }
     end
+    local excess = not is_live(state) and over_quota(job[4], number(job[7]), number(ARGV[9]), number(ARGV[10]))
+    if excess then
+        return { excess, {} }
+    end
     dequeue(id)
     drop_leases(id)
     drop_work(id)
@@ -48,7 +54,7 @@ elseif verb == 'restart' then
     redis.call('ZREM', key('expiring'), id)
     redis.call('HSET', job_key(id), 'engine_version', ARGV[5], 'run', whole(redis.call('INCR', key('sequence'))), 'cursor', 0,
         'cursor_scenario', 0, 'watermark', 0, 'chunk_blocks', 0, 'folded', 0, 'matches_done', 0, 'rate', 0, 'virtual', 0,
-        'test_state', '', 'error', '', 'started_at', 0, 'finished_at', 0, 'created_at', whole(now))
+        'request_id', ARGV[8], 'test_state', '', 'error', '', 'started_at', 0, 'finished_at', 0, 'created_at', whole(now))
     redis.call('SET', job_key(id, 'spec'), ARGV[6])
     lay_out(id, ARGV[7])
     move(id, 'queued')

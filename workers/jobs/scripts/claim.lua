@@ -145,7 +145,7 @@ while true do
         elseif not kind then
             dequeue(id)
         else
-            local job = redis.call('HMGET', job_key(id), 'run', 'state')
+            local job = redis.call('HMGET', job_key(id), 'run', 'state', 'request_id')
             if job[2] == 'queued' then
                 start(id)
             end
@@ -155,7 +155,7 @@ while true do
             redis.call('HSET', key('leases', 'terms'), name,
                 table.concat({ token, worker, whole(now), string.format('%.6f', expected) }, ' '))
             charge(id, expected)
-            return { 'work', generation, id, job[1], kind, first, last, token }
+            return { 'work', generation, id, job[1], kind, first, last, token, job[3] or '' }
         end
     end
     if passed == 0 then

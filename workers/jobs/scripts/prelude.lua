@@ -25,16 +25,49 @@ local function count(field, by)
     redis.call('HINCRBY', key('metrics'), field, by or 1)
 end
 
+local function is_live(state)
+    return state == 'queued' or state == 'running' or state == 'paused'
+end
+
+-- An owner's load: the jobs that have not ended, and their matches. A job says itself whether it is counted there.
+local function load_of(owner)
+    local found = redis.call('HMGET', key('loads'), owner .. '|jobs', owner .. '|matches')
+    return number(found[1]), number(found[2])
+end
+
+local function set_load(id, counted)
+    local job = redis.call('HMGET', job_key(id), 'owner', 'matches', 'counted')
+    if (job[3] == '1') == counted then
+        return
+    end
+    local jobs, matches = load_of(job[1])
+    local by = counted and 1 or -1
+    if jobs + by > 0 then
+        redis.call('HSET', key('loads'), job[1] .. '|jobs', whole(jobs + by),
+            job[1] .. '|matches', whole(matches + by * number(job[2])))
+    else
+        redis.call('HDEL', key('loads'), job[1] .. '|jobs', job[1] .. '|matches')
+    end
+    redis.call('HSET', job_key(id), 'counted', counted and '1' or '0')
+end
+
+-- What keeps an owner from having so many more matches under way in one more job: 'jobs', 'matches' or nothing. 0: no limit.
+local function over_quota(owner, more, most_jobs, most_matches)
+    local jobs, matches = load_of(owner)
+    if most_jobs > 0 and jobs + 1 > most_jobs then
+        return 'jobs'
+    elseif most_matches > 0 and matches + more > most_matches then
+        return 'matches'
+    end
+end
+
 -- Indexes a job under another state.
 local function move(id, state)
     local was = redis.call('HMGET', job_key(id), 'state', 'sequence')
     redis.call('ZREM', key('jobs', was[1]), id)
     redis.call('ZADD', key('jobs', state), was[2], id)
     redis.call('HSET', job_key(id), 'state', state)
-end
-
-local function is_live(state)
-    return state == 'queued' or state == 'running' or state == 'paused'
+    set_load(id, is_live(state))
 end
 
 -- Fair shares: owners stand in line by their virtual time, and so do the jobs of each owner. Whoever is served is

@@ -1,0 +1,25 @@
+"""Which role a request needs: one table for all routes. What it does not name needs the highest."""
+
+import re
+from typing import Final
+
+from service.access.caller import Role
+
+PUBLIC: Final = re.compile(r"/(healthz|readyz|metrics|login|logout|static/.*|reference/.*)")
+"""Needs no key. The files are those of any installation; `/logout` judges by itself."""
+READING: Final = ("GET", "HEAD", "OPTIONS")
+QUESTIONS: Final = re.compile(r"/v1/(judge|perft)")
+"""Sent as POST, but nothing is changed by them."""
+SUBMITTING: Final = re.compile(
+    r"POST /v1/jobs(/[^/]+/(cancel|pause|resume|restart))?|DELETE /v1/jobs/[^/]+"
+    r"|POST /v1/regressions/[^/]+/runs|POST /v1/regression-runs"
+)
+
+
+def required_role(method: str, path: str) -> Role | None:
+    """The least role for a request, None where it needs no key. `path` may be a template such as `/v1/jobs/{id}`."""
+    if PUBLIC.fullmatch(path):
+        return None
+    if method in READING or QUESTIONS.fullmatch(path):
+        return "read"
+    return "submit" if SUBMITTING.fullmatch(f"{method} {path}") else "admin"

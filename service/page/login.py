@@ -1,0 +1,107 @@
+"""Signing in to the page with a key, and out again.
+
+The browser keeps a session's token in a cookie that scripts cannot read and other sites cannot make it send. Forms carry a
+token that a stranger's page cannot know: before the session one that stands in a cookie too, in the session one of its own.
+"""
+
+import hmac
+import secrets
+from typing import Annotated, Final
+from urllib.parse import parse_qs
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from service.access.gate import cookies
+from service.access.sessions import COOKIE, SECONDS, csrf_token
+from service.page import views
+from service.state import StateOf
+from workers.errors import LedgerUnavailable
+
+BEFORE: Final = "blockyard_login"
+"""The cookie whose value the form repeats."""
+FORM_SECONDS: Final = 3600
+MAX_FORM: Final = 16_384
+"""Bytes of a form; a key has sixty."""
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@router.get("/login")
+def form(request: Request, following: Annotated[str, Query(alias="next", max_length=2000)] = "/") -> Response:
+    """The form that asks for a key."""
+    return _form(request, following)
+
+
+@router.post("/login")
+async def sign_in(request: Request, state: StateOf) -> Response:
+    """A session for whoever shows a key, and back to where they wanted to go."""
+    fields = await _fields(request)
+    following = fields.get("next", "/")
+    before = cookies(request.headers).get(BEFORE, "")
+    if not before or not hmac.compare_digest(before.encode(), fields.get("csrf", "").encode()):
+        return _form(request, following, "The form was too old, or did not come from here. Please try again.", 403)
+    try:
+        key = (await state.keyring.table()).find(fields.get("key", "").strip())
+        if key is None:
+            return _form(request, following, "There is no such key, or it is revoked.", 401)
+        token = await run_sync(state.sessions.begin, key.id)
+    except LedgerUnavailable as error:
+        return _problem("Redis is away", str(error), 503)
+    answer = RedirectResponse(_local(following), 303)
+    _set(answer, request, COOKIE, token, SECONDS, "/")
+    answer.delete_cookie(BEFORE, path="/login", httponly=True, samesite="strict")
+    return answer
+
+
+@router.post("/logout")
+async def sign_out(request: Request, state: StateOf) -> Response:
+    """The end of a session, if its own form asks for it."""
+    token = cookies(request.headers).get(COOKIE, "")
+    answer = RedirectResponse("/login", 303)
+    if token:
+        if not hmac.compare_digest(csrf_token(token).encode(), (await _fields(request)).get("csrf", "").encode()):
+            return _problem("Not signed out", "The form did not come from here.", 403)
+        try:
+            await run_sync(state.sessions.end, token)
+        except LedgerUnavailable as error:
+            return _problem("Redis is away", str(error), 503)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+def _problem(title: str, detail: str, status: int) -> Response:
+    return HTMLResponse(views.render("problem.html", title=title, detail=detail, retry=False), status)
+
+
+def _form(request: Request, following: str, reason: str = "", status: int = 200) -> Response:
+    token = secrets.token_urlsafe(32)
+    html = views.render("login.html", token=token, following=_local(following), reason=reason)
+    answer = HTMLResponse(html, status)
+    _set(answer, request, BEFORE, token, FORM_SECONDS, "/login")
+    return answer
+
+
+def _set(answer: Response, request: Request, name: str, value: str, seconds: int, path: str) -> None:
+    secure = request.url.scheme == "https"
+    answer.set_cookie(name, value, max_age=seconds, path=path, httponly=True, samesite="strict", secure=secure)
+
+
+def _local(address: str) -> str:
+    """An address on this service alone: nobody is sent elsewhere after signing in."""
+    sound = address.startswith("/") and not address.startswith("//") and "\\" not in address and address.isprintable()
+    return address if sound else "/"
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """The fields of a form; none where it is too long or no form."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_FORM:
+            return {}
+    try:
+        return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=10).items()}
+    except ValueError:
+        return {}
