@@ -39,12 +39,13 @@ class RedisServer:
     folder: Path
     port: int = field(default_factory=free_port)
     options: tuple[str, ...] = ()
+    password: str = ""
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{f':{self.password}@' if self.password else ''}127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
         """Starts it, on the data of the last time if there are any, and waits until it answers."""
@@ -53,6 +54,7 @@ class RedisServer:
             [
                 binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--appendonly", "yes",
                 "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction", *self.options,
+                *(("--requirepass", self.password) if self.password else ()),
             ],
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
@@ -60,7 +62,7 @@ class RedisServer:
 
     def answers(self) -> bool:
         """Whether it is up and has loaded its data."""
-        with redis.Redis(port=self.port, socket_timeout=1) as client:
+        with redis.Redis(port=self.port, password=self.password or None, socket_timeout=1) as client:
             try:
                 return bool(client.ping())
             except redis.RedisError:

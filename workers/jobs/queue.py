@@ -5,6 +5,7 @@ Messages may be lost or doubled when processes are killed; the ledger's sweep an
 
 from threading import Lock
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 
 from celery import Celery
 from kombu import Queue
@@ -46,6 +47,7 @@ def make_app(settings: Settings) -> Celery:
             "socket_connect_timeout": settings.redis_timeout_seconds,
             "socket_keepalive": True,
         },
+        broker_use_ssl=_verified_tls(settings.redis_url),
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
@@ -54,6 +56,16 @@ def make_app(settings: Settings) -> Celery:
         event_queue_exclusive=False,
     )
     return app
+
+
+def _verified_tls(url: str) -> dict[str, Any] | None:
+    """Celery by itself would take any certificate of a `rediss` server whose address does not ask for more: here one has to
+    ask for less, with `?ssl_cert_reqs=none`."""
+    parts = urlsplit(url)
+    if parts.scheme != "rediss":
+        return None
+    asked = dict(parse_qsl(parts.query))
+    return {"ssl_cert_reqs": "required", **{name: value for name, value in asked.items() if name.startswith("ssl_")}}
 
 
 class PermitSender:

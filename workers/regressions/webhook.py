@@ -2,8 +2,9 @@
 
 An announcement waits in Redis until it is taken or has failed `ATTEMPTS` times, so it survives the process that made it. It
 is signed: `Blockyard-Signature: t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `<t>.<body>` under the operator's secret.
-Addresses that are not public are refused unless a setting allows them, and the address that was checked is the one that
-is called.
+Addresses that are not public are refused unless a setting allows them. The name is looked up at each attempt, all of its
+addresses are judged, and the one that is called is one that was judged; redirects are not followed, and of an answer only the
+status is read.
 """
 
 import hashlib
@@ -12,7 +13,9 @@ import ipaddress
 import logging
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Timer
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -29,6 +32,11 @@ ATTEMPTS: Final = 6
 FIRST_PAUSE: Final = 5.0
 """Seconds to the second attempt; each further pause is four times as long."""
 TIMEOUT_SECONDS: Final = 5.0
+"""Longest silence of the other side."""
+ATTEMPT_SECONDS: Final = 15.0
+"""Longest attempt: whoever sends a byte now and then does not hold up the others for ever."""
+NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+"""IPv6 addresses that stand for IPv4 ones, which are their last 32 bits: everybody's, and those of a network's own."""
 
 log = logging.getLogger(__name__)
 
@@ -79,16 +87,44 @@ def _attempt(url: str, body: bytes, settings: Settings) -> bool:
         headers = {"Content-Type": "application/json", "Host": host, "User-Agent": "blockyard"}
         if settings.webhook_secret:
             headers["Blockyard-Signature"] = signature(body, int(time.time()), settings.webhook_secret.get_secret_value())
-        with httpx2.Client(timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False) as client:
-            answer = client.post(
-                target, content=body, headers=headers, extensions={"sni_hostname": urlsplit(url).hostname or ""}
-            )
+        with _client() as client:
+            extensions = {"sni_hostname": urlsplit(url).hostname or ""}
+            with client.stream("POST", target, content=body, headers=headers, extensions=extensions) as answer:
+                pass
     except (AddressRefusedError, httpx2.HTTPError, OSError, ValueError) as error:
         log.warning("the webhook of a regression was not taken: %s", error)
         return False
     if not answer.is_success:
         log.warning("the webhook of a regression answered %d", answer.status_code)
     return answer.is_success
+
+
+@contextmanager
+def _client() -> Iterator[httpx2.Client]:
+    """A client for one attempt, which is closed when its time is over."""
+    with httpx2.Client(timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False) as client:
+        end = Timer(ATTEMPT_SECONDS, client.close)
+        end.daemon = True
+        end.start()
+        try:
+            yield client
+        finally:
+            end.cancel()
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the open internet: not of a machine, a link, a private network, a group or a purpose of
+    its own, also not where it hides in an IPv6 address."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.teredo or found in NAT64[1]:
+            return False
+        inner = found.ipv4_mapped or found.sixtofour
+        if found in NAT64[0]:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
 
 
 def _public_target(url: str, *, allow_private: bool) -> tuple[str, str]:
@@ -99,7 +135,7 @@ def _public_target(url: str, *, allow_private: bool) -> tuple[str, str]:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
     address = str(found[0][4][0])
-    if not allow_private and not all(ipaddress.ip_address(str(item[4][0])).is_global for item in found):
+    if not allow_private and not all(is_public(str(item[4][0])) for item in found):
         raise AddressRefusedError(f"{parts.hostname} is not a public address (BLOCKYARD_WEBHOOK_ALLOW_PRIVATE=1 allows it)")
     literal = f"[{address}]" if ":" in address else address
     target = parts._replace(netloc=f"{literal}:{port}").geturl()
