@@ -14,6 +14,7 @@ import redis
 import yaml
 
 from service.client import Client
+from tests.deploy.manifests import documents, of_kind
 from tests.deploy.watching import GRAFANA, PROMETHEUS, Prometheus, dashboard_queries, dashboards, program, rules, watching
 from tests.servers import RedisServer, WorkerFactory, poll
 from tests.service.running import serving
@@ -56,6 +57,7 @@ def test_every_alert_is_shown_to_fire_and_explained(alert: dict[str, Any]) -> No
     assert alert["labels"]["severity"] in ("warning", "critical")
     assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
     assert alert["annotations"]["runbook_url"] == f"OPERATIONS.md#{alert['alert'].lower()}"
+    assert f"\n### {alert['alert']}\n" in (PROMETHEUS.parent / "OPERATIONS.md").read_text()
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda rule: rule["record"])
@@ -192,19 +194,31 @@ def work_under_watch(
         http.close()
 
 
+BY_LOAD = {"BlockyardApiErrors", "BlockyardApiSlow"}
+"""What a busy machine, or a test that takes Redis away, may rightly bring up."""
+
+
+def scaling_queries() -> list[str]:
+    """What decides how many workers a cluster runs."""
+    (scaled,) = of_kind(documents("production"), "ScaledObject")
+    return [trigger["metadata"]["query"] for trigger in scaled["spec"]["triggers"]]
+
+
 def everything_answers(prometheus: Prometheus) -> None:
     """Every recording and every query of a dashboard has a number, every rule is sound, every metric is known."""
     names = set(prometheus.get("label/__name__/values"))
     for expression in [*dashboard_queries(), *(rule["expr"] for rule in rules())]:
         assert set(METRIC.findall(expression)) <= names, expression
-    for expression in [*dashboard_queries(), *(rule["expr"] for rule in RECORDINGS), *(rule["record"] for rule in RECORDINGS)]:
-        poll(lambda query=expression: any(not math.isnan(v) for v in prometheus.ask(query).values()), pause=0.1, patience=10)  # type: ignore[misc]
+    recorded = [rule[part] for rule in RECORDINGS for part in ("expr", "record")]
+    for expression in [*dashboard_queries(), *recorded, *scaling_queries()]:
+        poll(lambda query=expression: any(not math.isnan(v) for v in prometheus.ask(query).values()), pause=0.1, patience=30)  # type: ignore[misc]
     groups = prometheus.get("rules")["groups"]
     assert sum(len(group["rules"]) for group in groups) == len(rules())
     for rule in (rule for group in groups for rule in group["rules"]):
         assert rule["health"] == "ok", rule
     for alert in ALERTS:
-        assert prometheus.ask(alert["expr"]) == {}, alert["alert"]  # all is well; its tests show each firing
+        if alert["alert"] not in BY_LOAD:
+            assert prometheus.ask(alert["expr"]) == {}, alert["alert"]  # all is well; its tests show each firing
 
 
 def test_a_real_prometheus_sees_a_real_job(tmp_path: Path, redis_url: str, worker_factory: WorkerFactory) -> None:
