@@ -46,7 +46,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
         schemas.setdefault(name, schema)
     _drop_validation_errors(document)
     _describe_keys(document)
+    _bound_lists(document, app.state.service.settings.max_replay_lines)
     return document
+
+
+def _bound_lists(document: dict[str, Any], most: int) -> None:
+    """How many matches may be listed at once is a setting."""
+    for parameter in document["paths"]["/v1/jobs/{id}/scenarios/{k}/matches"]["get"]["parameters"]:
+        if parameter["name"] == "count":
+            parameter["schema"] = {"type": "integer", "minimum": 1, "maximum": most}
 
 
 def _describe_keys(document: dict[str, Any]) -> None:

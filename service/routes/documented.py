@@ -42,10 +42,20 @@ def _problem(status: int) -> dict[str, Any]:
     return {"description": _MEANINGS[status], "content": {PROBLEM_TYPE: content}}
 
 
-def content(kind: str, description: str, example: str | None = None) -> dict[str, Any]:
-    """An answer of text under its media type."""
-    shown = {} if example is None else {"example": example}
-    return {"description": description, "content": {kind: {"schema": {"type": "string"}, **shown}}}
+def content(kind: str, description: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An answer under its media type; by default a text."""
+    return {"description": description, "content": {kind: {"schema": schema or {"type": "string"}}}}
+
+
+EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "One server-sent event; the stream is a row of them.",
+    "properties": {
+        "event": {"type": "string", "enum": ["progress", "done", "unavailable", "gone"]},
+        "data": {"type": "string", "description": "JSON: the job as a list shows it, or what is the matter."},
+        "retry": {"type": "integer", "description": "Milliseconds until a client comes back."},
+    },
+}
 
 
 LISTED: Final = problems(422, 503)

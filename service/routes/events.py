@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.responses import StreamingResponse
 
 from service.events import EVENT_STREAM, STREAM_HEADERS, Frame, event
-from service.routes.documented import NAMED, content
+from service.routes.documented import EVENT, NAMED, content
 from service.schemas.answers import job_summary
 from service.state import JobId, ServiceState, StateOf
 from workers.jobs.ledger import Ledger
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 @router.get(
     "/{id}/events",
     response_class=StreamingResponse,
-    responses={**NAMED, 200: content(EVENT_STREAM, "Events of a job; the data of each is the job as a list shows it.")},
+    responses={**NAMED, 200: content(EVENT_STREAM, "Events of a job, as they come.", EVENT)},
     summary="Follow a job",
 )
 def events(id: JobId, state: StateOf) -> StreamingResponse:  # noqa: A002

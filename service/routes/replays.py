@@ -22,6 +22,8 @@ from workers.jobs.ledger import Ledger
 from workers.jobs.spec import Scenario
 
 LINES: Final = "application/x-ndjson"
+LISTED: Final = 100
+"""Matches that are listed where no number is given."""
 SVG: Final = "image/svg+xml"
 REPLAYED: Final = problems(404, 409, 422, 503)
 ScenarioIndex = Annotated[int, Path(ge=0, description="A scenario of the job, from 0.")]
@@ -66,11 +68,13 @@ def match(id: JobId, k: ScenarioIndex, m: MatchIndex, state: StateOf) -> Respons
 )
 def matches(id: JobId, k: ScenarioIndex, query: Annotated[MatchesQuery, Query()], state: StateOf) -> StreamingResponse:  # noqa: A002
     """A line for each match: which place sits where, the winners, scores and rounds. Each is played again for it."""
-    if query.count > state.settings.max_replay_lines:
-        raise InvalidInput.at("count", f"must be at most {state.settings.max_replay_lines}, not {query.count}")
+    most = state.settings.max_replay_lines
+    count = min(LISTED, most) if query.count is None else query.count
+    if count > most:
+        raise InvalidInput.at("count", f"must be at most {most}, not {count}")
     table = table_of(state.ledger, id, k)
     table.address(query.first)
-    last = min(query.first + query.count, table.scenario.matches)
+    last = min(query.first + count, table.scenario.matches)
     lines = (_line(table, number) for number in range(query.first, last))
     # The first match is played before the answer begins, so that what fails at once is answered as a problem.
     return StreamingResponse(chain([next(lines)], lines), media_type=LINES)

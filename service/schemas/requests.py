@@ -78,9 +78,19 @@ class JobsQuery(Query):
     """Which jobs to list, newest first."""
 
     state: JobState | None = None
-    label: Annotated[str | None, Field(max_length=400, description="`key=value`: jobs that carry this label.")] = None
+    label: Annotated[
+        str | None,
+        Field(max_length=400, description="`key=value`: jobs that carry this label.", json_schema_extra={"pattern": "="}),
+    ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: Annotated[str | None, Field(max_length=200, description="`next_cursor` of the page before.")] = None
+    cursor: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description="`next_cursor` of the page before.",
+            json_schema_extra={"pattern": "^[0-9]{1,15}$"},
+        ),
+    ] = None
 
 
 class ResultsQuery(Query):
@@ -94,7 +104,7 @@ class MatchesQuery(Query):
     """Which matches of a scenario to replay."""
 
     first: Annotated[int, Field(ge=0, alias="from", description="The first match.")] = 0
-    count: Annotated[int, Field(ge=1, description="How many matches; the service bounds it.")] = 100
+    count: Annotated[int | None, Field(ge=1, description="How many matches; by default 100.")] = None
 
 
 class DrawingQuery(Query):
