@@ -50,3 +50,19 @@ make_environment() {
   printf '%s %s\n' "$lock" "$mark" >>.venv/installed
   exec 9<&-
 }
+
+# The generator of API clients, in an environment of its own within .venv: a test's tool. Prints where its programs are.
+make_generator() {
+  local lock=deploy/requirements-generator.lock place=.venv/generator mark
+  exec 8<"$lock"
+  flock 8 2>/dev/null || true
+  mark=$(sha256sum <"$lock")
+  if [ ! -x $place/bin/openapi-python-client ] || ! grep -qsxF "$mark" $place/installed; then
+    .venv/bin/python -m venv --clear $place || fail "no environment can be made in $place"
+    $place/bin/python -m pip --disable-pip-version-check install --quiet --no-input --no-warn-script-location \
+      --require-hashes --only-binary :all: -r "$lock" >&2 || fail "The generator of clients could not be installed; see above."
+    printf '%s\n' "$mark" >$place/installed
+  fi
+  exec 8<&-
+  printf '%s\n' "$PWD/$place/bin"
+}

@@ -19,7 +19,7 @@ from service.access.sessions import Sessions
 from service.events import Feeds
 from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
-from service.openapi import describe
+from service.openapi import describe, operation_id
 from service.page import login
 from service.page import routes as page
 from service.routes import events, health, jobs, metrics, named, positions, regressions, replays
@@ -52,6 +52,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=operation_id,
     )
     app.state.service = ServiceState(settings, ledger, feeds, http_metrics, Audit(settings.audit_log), keyring, sessions)
     app.add_middleware(

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
 from service.access.roles import required_role
@@ -21,6 +22,12 @@ TAGS: Final = [
     {"name": "health", "description": "Is the process alive, can it serve?"},
     {"name": "metrics", "description": "For Prometheus."},
 ]
+
+
+def operation_id(route: APIRoute) -> str:
+    """What an operation is called where a client is generated: `jobs_submit`."""
+    group = str(route.tags[0]).replace(" ", "_") if route.tags else "page"
+    return f"{group}_{route.name}"
 
 
 def describe(app: FastAPI) -> None:

@@ -134,7 +134,7 @@ class TestAnswer(Answer):
     max_matches: Integer
 
 
-class SpecAnswer(Answer):
+class RegressionSpecAnswer(Answer):
     """A regression as it was put, every default filled in."""
 
     name: str
@@ -157,7 +157,7 @@ class LastRun(Answer):
     finished_at: datetime | None
 
 
-class RegressionAnswer(SpecAnswer):
+class RegressionAnswer(RegressionSpecAnswer):
     """A regression, when it runs next, and its newest run. `pinned` has the fingerprint of each promoted baseline by test."""
 
     pinned: dict[str, str]
@@ -215,7 +215,7 @@ class RunAnswer(Answer):
     seed: Integer
     engine_version: str
     tests: list[TestReportAnswer]
-    spec: Annotated[SpecAnswer, Field(description="What was run.")]
+    spec: Annotated[RegressionSpecAnswer, Field(description="What was run.")]
 
 
 class RunList(Answer):

@@ -33,8 +33,8 @@ NUMBERS = st.one_of(
 TEXTS = st.one_of(
     st.text(max_size=30).map(written),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=30).map(lambda text: json.dumps(text, ensure_ascii=False)),
-    st.sampled_from(["\\ud800", "\\udc00\\ud800", "\\u0000", "\\u202e", "x" * 5_000, "random", "heaviest", "\\ud83c\\udc62", "Random",
-                     " random", "block\\n", "__proto__", "constructor", "a\tb"]).map(lambda inner: f'"{inner}"'),
+    st.sampled_from(["\\ud800", "\\udc00\\ud800", "\\u0000", "\\u202e", "x" * 5_000, "random", "heaviest", "Random",
+                     "\\ud83c\\udc62", " random", "block\\n", "__proto__", "a\tb"]).map(lambda inner: f'"{inner}"'),
     st.sampled_from(["'x'", '"']),
 )  # fmt: skip
 NESTED = st.tuples(st.sampled_from(["[]", "{}"]), st.integers(1, 3_000)).map(
