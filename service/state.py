@@ -1,4 +1,7 @@
-"""What the routes share: the settings, the ledger, the live feeds and the metrics, hung on the application once."""
+"""What the routes share: the settings, the ledger, the live feeds and the metrics, hung on the application once.
+
+What asks nothing of Redis is `async`: each plain function that a route depends on would cost it a trip to another thread.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, cast
@@ -37,24 +40,24 @@ class ServiceState:
         return Regressions(RegressionStore(self.ledger))
 
 
-def state_of(request: Request) -> ServiceState:
+async def state_of(request: Request) -> ServiceState:
     """The state of the application that got the request."""
     return cast(ServiceState, request.app.state.service)
 
 
-def caller_of(request: Request) -> Caller:
+async def caller_of(request: Request) -> Caller:
     """Whose request it is; the gate has seen to it. What is made belongs to the caller's name."""
     return cast(Caller, request.state.caller)
 
 
-def job_id_of(id: Annotated[str, Path(description="A job's id.", examples=["j4m2"])]) -> str:  # noqa: A002
+async def job_id_of(id: Annotated[str, Path(description="A job's id.", examples=["j4m2"])]) -> str:  # noqa: A002
     """A job's id from the path: whatever cannot be one is not found, before Redis is asked."""
     if not NAME.fullmatch(id):
         raise NotFound(f"there is no job {id!r}")
     return id
 
 
-def regression_name_of(
+async def regression_name_of(
     name: Annotated[str, Path(description="A regression's name.", examples=["nightly"])],
 ) -> str:
     """A regression's name from the path: whatever cannot be one is not found."""
@@ -63,7 +66,7 @@ def regression_name_of(
     return name
 
 
-def run_id_of(id: Annotated[str, Path(description="A run's id.", examples=["nightly-20261130T020000Z"])]) -> str:  # noqa: A002
+async def run_id_of(id: Annotated[str, Path(description="A run's id.", examples=["nightly-20261130T020000Z"])]) -> str:  # noqa: A002
     """A run's id from the path: whatever cannot be one is not found."""
     if not NAME.fullmatch(id):
         raise NotFound(f"there is no run {id!r}")

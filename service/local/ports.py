@@ -16,7 +16,9 @@ STEPS: Final = 100
 
 def listen(port: int, host: str = LOOPBACK) -> socket.socket | None:
     """A socket that listens on this port, or None where it is taken. Raises `LocalError` for a port one may never take."""
-    server = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named, or asyncio does not know connections for TCP and lets each answer wait 40 ms for an
+    # acknowledgement (Nagle's algorithm).
+    server = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     # As servers do: a port whose last connections are only lingering counts as free.
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

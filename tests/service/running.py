@@ -1,6 +1,5 @@
 """What the tests of the service run on: the API in a thread, and a worker's work done by hand."""
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 import uvicorn
 
 from service.app import create_app
+from service.local.ports import listen
 from service.server import Server
 from service.settings import ServiceSettings
 from service.state import ServiceState
@@ -34,7 +34,8 @@ class Service:
 def serving(redis_url: str, **settings: Any) -> Iterator[Service]:
     """The API until the end of the block; keywords are settings. It does not sweep, so that a test's own hands may work."""
     app = create_app(ServiceSettings(redis_url=redis_url, **{"sweep_seconds": 3600.0, "stream_interval": 0.1, **settings}))
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listen(0)
+    assert listener is not None
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
     server = Server(config, app.state.service.feeds)

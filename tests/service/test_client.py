@@ -1,6 +1,7 @@
 """The client against a small real HTTP server that answers as told."""
 
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -8,7 +9,6 @@ from typing import Any
 import orjson
 import pytest
 
-from service import client as client_module
 from service.client import (
     Client,
     NotAllowed,
@@ -16,6 +16,7 @@ from service.client import (
     RequestRefused,
     ServiceError,
     ServiceUnreachable,
+    TooMuch,
     UnknownName,
 )
 from service.local.ports import first_free
@@ -24,21 +25,21 @@ JOB = {"id": "j1", "state": "running", "progress": {"matches_done": 1, "matches_
 
 
 class Scripted(ThreadingHTTPServer):
-    """Answers the requests in turn with what is in `script`: (status, type, body); keeps what was asked."""
+    """Answers the requests in turn with what is in `script`: (status, type, body, seconds to wait); keeps what was asked."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
-        self.script: list[tuple[int, str, bytes]] = []
+        self.script: list[tuple[int, str, bytes, int | None]] = []
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def then(self, body: Any, status: int = 200, kind: str = "application/json") -> None:
-        self.script.append((status, kind, body if isinstance(body, bytes) else orjson.dumps(body)))
+    def then(self, body: Any, status: int = 200, kind: str = "application/json", retry_after: int | None = None) -> None:
+        self.script.append((status, kind, body if isinstance(body, bytes) else orjson.dumps(body), retry_after))
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -47,9 +48,11 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.asked.append((self.command, self.path, dict(self.headers), body))
-        status, kind, content = self.server.script.pop(0)
+        status, kind, content, retry_after = self.server.script.pop(0)
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        if retry_after is not None:
+            self.send_header("Retry-After", str(retry_after))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -73,7 +76,8 @@ def server() -> Iterator[Scripted]:
 
 @pytest.fixture
 def client(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setattr(client_module, "RETRY_SECONDS", 0.01)
+    for module in ("wire", "calls"):
+        monkeypatch.setattr(f"service.client.{module}.RETRY_SECONDS", 0.01)
     with Client(server.url, "secret", timeout=10, outage=5) as client:
         yield client
 
@@ -98,6 +102,18 @@ def test_submit_sits_out_an_outage_with_the_same_key(server: Scripted, client: C
     keys = {headers["Idempotency-Key"] for _, _, headers, _ in server.asked}
     assert len(server.asked) == 2
     assert len(keys) == 1
+
+
+def test_submit_waits_as_long_as_a_quota_says_and_no_longer_than_the_outage(server: Scripted, client: Client) -> None:
+    server.then({"detail": "too many jobs"}, 429, retry_after=1)
+    server.then(JOB, 202)
+    begun = time.monotonic()
+    client.submit({})
+    assert time.monotonic() - begun >= 1.0
+    server.then({"detail": "too many jobs"}, 429, retry_after=3600)
+    with pytest.raises(TooMuch, match="too many jobs") as refusal:
+        client.submit({})
+    assert refusal.value.retry_after == 3600
 
 
 def test_all_pages_of_results_are_read(server: Scripted, client: Client) -> None:

@@ -2,6 +2,9 @@
 
 import csv
 import io
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -182,6 +185,20 @@ def test_interrupted_watch_leaves_the_job_and_says_so(
     assert said.code == 130
     assert f"the job goes on; see it again with: blockyard watch {job}" in said.err
     assert orjson.loads(ask("status", job, "--json").out)["state"] == "queued"
+
+
+def test_ctrl_c_in_a_real_watch_leaves_the_job(submit: Callable[..., str], service: Service) -> None:
+    job = submit()
+    command = [sys.executable, "-P", "-m", "service.cli", "watch", job, "--url", service.url, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert orjson.loads(watching.stdout.readline())["event"] == "progress"
+        watching.send_signal(signal.SIGINT)
+        _, complained = watching.communicate(timeout=30)
+    assert watching.returncode == 130
+    assert f"the job goes on; see it again with: blockyard watch {job}" in complained
+    assert "Traceback" not in complained
+    assert service.state.ledger.job(job).state == "queued"
 
 
 def test_match_is_replayed_and_drawn(ask: Command, submit: Callable[..., str]) -> None:
