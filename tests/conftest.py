@@ -22,6 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--storm-seed", type=int, metavar="SEED", help="repeats the choices of a storm")
 
 
+def pytest_configure() -> None:
+    """Lets Ctrl-C through to the programs that tests start: a shell's job in the background is told to ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """The server that tests share, each with an empty database."""

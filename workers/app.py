@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import RawValue
+from time import monotonic, sleep
 from typing import Any, Final
 
 from celery import signals
@@ -17,6 +18,8 @@ from celery.concurrency.prefork import TaskPool
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from celery.worker.consumer import Consumer
 from celery.worker.state import maybe_shutdown
+from kombu.asynchronous.hub import Hub
+from redis import RedisError
 
 from workers.engine.compile import is_cold
 from workers.engine.play import ENGINE_VERSION, warm_up
@@ -32,6 +35,8 @@ log = logging.getLogger(__name__)
 
 BURIAL_SECONDS: Final = 0.5
 """How often a worker looks for playing processes that have died, to put new ones in their places."""
+REFUSAL_PAUSE: Final = 1.0
+"""Seconds to wait when Redis answers but refuses to write, as without memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,9 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
         hostname=f"blockyard@{place.name}", pool=PromptTaskPool, concurrency=processes, quiet=True, loglevel=logging.WARNING,
         without_gossip=True, without_mingle=True, without_heartbeat=True, consumer_cls=PatientConsumer,
     )  # fmt: skip
+    # At every attempt these would say what the ledger's upkeep says once.
+    logging.getLogger(Consumer.__module__).setLevel(logging.ERROR)
+    logging.getLogger(Hub.__module__).addFilter(_is_new)
     # At every outage it would tell of a default that is set on purpose.
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     try:
@@ -137,8 +145,28 @@ class PromptTaskPool(TaskPool):
 class PatientConsumer(Consumer):
     """Celery's consumer, which here comes back within two seconds of Redis and says once that it waits.
 
-    By itself it would wait up to half a minute after a long outage, with a line for every attempt.
+    By itself it would wait up to half a minute after a long outage, with a line for every attempt, and end where Redis
+    refuses to write.
     """
+
+    channel_errors: tuple[type[Exception], ...]
+
+    def on_connection_error_after_connected(self, exc: Exception) -> None:
+        """The connection is made anew."""
+        super().on_connection_error_after_connected(exc)
+        self._wait_where_redis_refuses(exc)
+
+    def on_connection_error_before_connected(self, exc: Exception) -> None:
+        """The same, where the new one failed before it was of use; that it is tried again has been said."""
+        self._wait_where_redis_refuses(exc)
+
+    def _wait_where_redis_refuses(self, error: Exception) -> None:
+        # Redis without memory takes connections at once, and then refuses again.
+        if isinstance(error, self.channel_errors):
+            end = monotonic() + REFUSAL_PAUSE
+            while monotonic() < end:
+                maybe_shutdown()
+                sleep(REFUSAL_PAUSE / 10)
 
     def ensure_connected(self, conn: Any) -> Any:
         """The connection, as soon as Redis answers."""
@@ -156,6 +184,11 @@ def _take_no_more(consumer: Any) -> None:
     if consumer.task_consumer is not None and consumer.task_consumer.consuming_from(queue):
         log.info("this worker drains: it takes no more permits")
         consumer.task_consumer.cancel_by_queue(queue)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    """Whether a line tells more than that Redis refuses to write or does not answer."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], RedisError)
 
 
 def _keep_logging(**_: object) -> None:

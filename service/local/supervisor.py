@@ -17,7 +17,9 @@ from service.local.errors import LocalError
 POLL_SECONDS: Final = 0.1
 FIRST_DELAY: Final = 0.2
 LONGEST_DELAY: Final = 5.0
-"""Restarts wait 0.2 s, twice as long after each failure in a row, and never longer than this."""
+"""Restarts wait 0.2 s, twice as long after each failure in a row, and never longer than this.
+
+Who was killed has not failed: whoever comes and kills does not make the service slower to come back."""
 HEALTHY_SECONDS: Final = 1.0
 """A child that was ready and ran this long starts anew with the first delay: it ran into something, it is not broken."""
 LONGEST_LOG: Final = 16 * 2**20
@@ -150,7 +152,8 @@ class Supervisor:
         self._end(child)
         healthy = child.ready and now - child.started_at >= HEALTHY_SECONDS
         child.failures = 1 if healthy else child.failures + 1
-        delay = min(FIRST_DELAY * 2 ** (child.failures - 1), LONGEST_DELAY)
+        was_killed = code == -signal.SIGKILL and child.ever_ready
+        delay = FIRST_DELAY if was_killed else min(FIRST_DELAY * 2 ** (child.failures - 1), LONGEST_DELAY)
         child.restart_at = now + delay
         if not child.broken:
             self._warn(f"{child.spec.name} ended ({_ending(code)}); starting it again in {delay:.1f} s (log: {child.log})")

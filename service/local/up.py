@@ -151,10 +151,11 @@ def _start(
         ChildSpec("api", (*blockyard, *api), environment, ready=lambda _: _answers(here, port, "/healthz"),
                   stop_seconds=API_STOP_SECONDS, descriptors=(server.fileno(),))
     )  # fmt: skip
-    supervisor.start(
-        ChildSpec("worker", (*blockyard, "worker", "--processes", str(plan.workers)), environment,
-                  ready=lambda _: _answers(here, port, "/readyz?workers=1"), stop_seconds=WORKER_STOP_SECONDS)
-    )  # fmt: skip
+    for name, processes in _workers(plan.workers):
+        supervisor.start(
+            ChildSpec(name, (*blockyard, "worker", "--processes", str(processes)), environment,
+                      ready=lambda _: _answers(here, port, "/readyz?workers=1"), stop_seconds=WORKER_STOP_SECONDS)
+        )  # fmt: skip
     supervisor.start(ChildSpec("scheduler", (*blockyard, "scheduler"), environment))
 
     def ready() -> bool:
@@ -164,6 +165,16 @@ def _start(
         say("still starting; a first start compiles the engine, which takes a while")
         supervisor.wait(ready)
     return None if stop else Addresses(f"http://{_in_url(here)}:{port}", without_password(url), folder.path)
+
+
+def _workers(processes: int) -> list[tuple[str, int]]:
+    """Workers by name, and how many of the processes that play each has.
+
+    Two, where one can spare some: when one dies the other plays on, and each can audit what the other has played.
+    """
+    if processes == 1:
+        return [("worker-1", 1)]
+    return [("worker-1", (processes + 1) // 2), ("worker-2", processes // 2)]
 
 
 def _start_redis(folder: DataFolder, supervisor: Supervisor, stop: StopSignals, say: Callable[[str], None]) -> str:

@@ -79,9 +79,9 @@ def run(service: Service, *, kill: bool = False) -> list[dict[str, Any]]:
 
 
 def _players(service: Service) -> list[psutil.Process]:
-    """The processes that play: children of the worker, which is a child of the supervisor."""
-    (worker,) = [child for child in psutil.Process(service.process.pid).children() if "worker" in child.cmdline()]
-    return worker.children()
+    """The processes that play: children of workers, which are children of the supervisor."""
+    workers = [child for child in psutil.Process(service.process.pid).children() if "worker" in child.cmdline()]
+    return [player for worker in workers for player in worker.children()]
 
 
 def test_verdicts_are_those_of_playing_in_order_whatever_the_workers_do(start_service: StartService) -> None:

@@ -45,7 +45,7 @@ def test_a_full_disk_is_waited_for(disk: Path) -> None:
         trial = Trial(ledger, spec, "", ledger.figures())
         trial.job_id = ledger.submit(spec)[0].id
         trial.until_recorded(CHUNKS // 10)
-        redis_before = up.children()["redis"].pid
+        redis_before = up.children()["redis"]
         logged = len(up.log_of("api"))
         ballast = disk / "ballast"
         with suppress(OSError), ballast.open("wb", buffering=0) as file:
@@ -53,7 +53,7 @@ def test_a_full_disk_is_waited_for(disk: Path) -> None:
                 file.write(bytes(4096))
         # A server that may not lose what it has acknowledged ends itself where it can no longer write; its supervisor starts it
         # again until there is room.
-        poll(lambda: up.children().get("redis") is None or up.children()["redis"].pid != redis_before, 60)
+        poll(lambda: not redis_before.is_running(), 60)
         poll(lambda: is_refused(up), 60)
         poll(lambda: "Redis does not answer" in up.log_of("api")[logged:], 60)
         told = up.log_of("api")[logged:]

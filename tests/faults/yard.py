@@ -180,8 +180,10 @@ class Up:
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):  # it has just ended
                 words = child.cmdline()
-                kinds = ("api", "worker", "scheduler", "service.local.keeper")
-                found[next((word for word in kinds if word in words), "redis")] = child
+                name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
+                if name == "worker":  # of which there may be two, each with a log of its own
+                    name = Path(f"/proc/{child.pid}/fd/1").readlink().stem
+                found[name] = child
         return found
 
     def has_new(self, name: str, was: int) -> bool:
@@ -190,10 +192,13 @@ class Up:
         return child is not None and child.pid != was
 
     def players(self) -> list[psutil.Process]:
-        """The worker's children, which play."""
-        with suppress(psutil.NoSuchProcess, KeyError):
-            return self.children()["worker"].children()
-        return []
+        """The workers' children, which play."""
+        found = []
+        for name, child in self.children().items():
+            if name.startswith("worker"):
+                with suppress(psutil.NoSuchProcess):
+                    found += child.children()
+        return found
 
     def log_of(self, name: str) -> str:
         """What a child has logged."""

@@ -7,8 +7,11 @@ import sys
 
 import psutil
 import pytest
+import redis
 
 from tests.servers import RedisServer, RunningWorker, WorkerFactory, free_port, poll
+from workers.engine.play import ENGINE_VERSION
+from workers.jobs.keys import ROOT
 from workers.jobs.ledger import Ledger
 from workers.jobs.play_range import Table
 from workers.jobs.queue import open_ledger
@@ -242,3 +245,28 @@ def test_the_scheduler_keeps_the_ledger_moving_and_ends_on_sigterm(redis_url: st
     finally:
         scheduler.terminate()
     assert scheduler.wait(10) == 0
+
+
+def test_a_worker_outlives_a_redis_that_refuses_to_note_its_messages(
+    own_redis: RedisServer, worker_factory: WorkerFactory, direct: object
+) -> None:
+    ledger = open_ledger(Settings(redis_url=own_redis.url))
+    worker = worker_factory(url=own_redis.url, chunk_blocks=CHUNK_BLOCKS, **QUICK_LEASES)
+    with redis.Redis.from_url(own_redis.url) as client:
+        poll(lambda: client.scard(f"{ROOT}:permits:{ENGINE_VERSION}:parked"))
+        # Messages wait for it, so that it meets the refusal at once.
+        worker.process.send_signal(signal.SIGSTOP)
+        job_id = submit(ledger)
+        client.config_set("maxmemory", "1")
+        try:
+            worker.process.send_signal(signal.SIGCONT)
+            poll(lambda: int(client.info("commandstats")["cmdstat_zadd"]["rejected_calls"]) > 0)
+            with pytest.raises(subprocess.TimeoutExpired):
+                worker.process.wait(3)
+        finally:
+            client.config_set("maxmemory", "0")
+    done(ledger, job_id)
+    assert ledger.tallies(job_id) == direct
+    assert worker.stop() == 0
+    told = worker.log.read_text()
+    assert told.count("command not allowed when used memory") == 1, told

@@ -16,7 +16,8 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -71,7 +72,32 @@ def is_cold() -> bool:
 
 
 def warm(load: Callable[[], object]) -> None:
-    """Run `load`, which calls every kernel once; a cache that cannot be read or written costs a compile, never an error."""
+    """Run `load`, which calls every kernel once; a cache that cannot be read or written costs a compile, never an error.
+
+    Of several processes that meet an empty cache one compiles, and the others wait for it.
+    """
+    with _compiling() if is_cold() else nullcontext():
+        _warm(load)
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    from filelock import FileLock  # rarely needed, and a start with a full cache is to be quick
+
+    try:
+        lock = FileLock(cache_folder() / "compiling.lock")
+        lock.acquire()
+    except OSError:
+        # A file system without locks: everybody compiles.
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _warm(load: Callable[[], object]) -> None:
     try:
         load()
     except Exception as error:

@@ -35,6 +35,7 @@ def make_app(settings: Settings) -> Celery:
         task_default_queue=queue_name(ENGINE_VERSION),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,
         broker_transport_options={
             "visibility_timeout": 60,
             "unacked_restore_interval": 1,

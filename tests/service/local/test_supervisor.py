@@ -67,6 +67,16 @@ def test_child_that_dies_is_started_again_and_said_so(watched: Watched) -> None:
     assert "sleeper ended (signal SIGKILL); starting it again" in watched.said[0]
 
 
+def test_who_is_killed_again_and_again_comes_back_as_soon_as_the_first_time(watched: Watched) -> None:
+    child = watched.supervisor.start(ChildSpec("sleeper", SLEEPER, os.environ))
+    watched.supervisor.wait(lambda: child.ready, 10)
+    for kill in range(1, 4):
+        os.kill(pid_of(child), signal.SIGKILL)
+        assert watched.supervisor.wait(lambda kill=kill: child.restarts == kill, 10)  # type: ignore[misc]
+    assert all("starting it again in 0.2 s" in line for line in watched.said)
+    assert len(watched.said) == 3
+
+
 def test_grandchildren_of_a_child_that_dies_are_ended_before_it_starts_again(watched: Watched, tmp_path: Path) -> None:
     child = watched.supervisor.start(ChildSpec("parent", PARENT, os.environ))
     log = tmp_path / "parent.log"

@@ -56,8 +56,10 @@ class Up:
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):  # it has just ended
                 words = child.cmdline()
-                kinds = ("api", "worker", "scheduler", "service.local.keeper")
-                found[next((word for word in kinds if word in words), "redis")] = child
+                name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
+                if name == "worker":  # of which there may be two, each with a log of its own
+                    name = Path(f"/proc/{child.pid}/fd/1").readlink().stem
+                found[name] = child
         return found
 
     def is_ready(self) -> bool:
@@ -102,7 +104,7 @@ def test_addresses_are_told_once_everything_is_ready(up: Up) -> None:
     said = up.log.read_text()
     for text in ("Blockyard is up, with 1 process that plays.", f"dashboard  {up.url}/", str(up.folder), "Ctrl-C stops it."):
         assert text in said
-    assert set(up.children()) == {"redis", "api", "worker", "scheduler", "service.local.keeper"}
+    assert set(up.children()) == {"redis", "api", "worker-1", "scheduler", "service.local.keeper"}
     flags = " ".join(up.children()["redis"].cmdline())
     assert f"127.0.0.1:{up.children()['redis'].net_connections('inet')[0].laddr.port}" in flags
 
@@ -119,7 +121,7 @@ def test_second_start_on_the_same_folder_is_refused(up: Up) -> None:
     assert f"data folder {up.folder}: another `blockyard up` runs on it" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["redis", "api", "worker", "scheduler"])
+@pytest.mark.parametrize("name", ["redis", "api", "worker-1", "scheduler"])
 def test_whatever_dies_comes_back(up: Up, name: str) -> None:
     before = up.children()[name]
     before.kill()
@@ -129,7 +131,7 @@ def test_whatever_dies_comes_back(up: Up, name: str) -> None:
 
 
 def test_killed_supervisor_takes_everything_with_it_within_five_seconds(up: Up) -> None:
-    poll(lambda: up.children()["worker"].children(), 120)  # its child that plays, which is none of ours
+    poll(lambda: up.children()["worker-1"].children(), 120)  # its child that plays, which is none of ours
     family = psutil.Process(up.process.pid).children(recursive=True)
     assert len(family) >= 6
     up.process.kill()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,12 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path, kernel: 
     assert Path(first.stdout.splitlines()[1]).parent == cache
     second = run(cache, kernel)
     assert (second.stdout.splitlines()[0], second.stderr) == ("False False 1 42", "")
+
+
+def test_of_several_cold_processes_one_compiles_and_the_others_wait(tmp_path: Path, kernel: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        said = list(pool.map(lambda _: run(tmp_path / "cache", kernel).stdout.split()[2], range(3)))
+    assert sorted(said) == ["0", "1", "1"]
 
 
 def test_a_damaged_cache_costs_one_line_and_a_compile(tmp_path: Path, kernel: Path) -> None:

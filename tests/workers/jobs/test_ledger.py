@@ -515,6 +515,20 @@ def test_a_newcomer_is_served_at_once_beside_a_giant(bench: Bench) -> None:
     assert counts[small.id] == 4
 
 
+def test_small_jobs_end_in_the_order_they_came_also_beside_a_giant(bench: Bench) -> None:
+    bench.ledger.submit(batch(10**9))
+    shares(bench, 50)
+    crowd = [bench.ledger.submit(batch(20))[0].id for _ in range(20)]
+    ended: list[str] = []
+    for turn in range(10 * len(crowd)):
+        lease = bench.lease()
+        # Chunks of a job take turns at being slow and quick, as they do where others use the machine.
+        bench.record(lease, seconds=0.5 if lease.job_id not in crowd else (0.001, 0.029, 0.013)[turn % 3])
+        if lease.job_id in crowd and lease.last == 20:
+            ended.append(lease.job_id)
+    assert ended == crowd
+
+
 def test_a_job_is_charged_for_the_time_it_took_not_for_the_time_expected(bench: Bench) -> None:
     slow, quick = (bench.ledger.submit(batch(10**6))[0].id for _ in range(2))
     counts = {slow: 0, quick: 0}

@@ -285,6 +285,7 @@ def test_any_interleaving_keeps_the_promises(model: type[LedgerModel]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_any_interleaving_keeps_the_promises_at_length(model: type[LedgerModel]) -> None:
     run_state_machine_as_test(
         model,

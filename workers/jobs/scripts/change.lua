@@ -54,7 +54,8 @@ elseif verb == 'restart' then
     redis.call('ZREM', key('expiring'), id)
     redis.call('HSET', job_key(id), 'engine_version', ARGV[5], 'run', whole(redis.call('INCR', key('sequence'))), 'cursor', 0,
         'cursor_scenario', 0, 'watermark', 0, 'chunk_blocks', 0, 'folded', 0, 'matches_done', 0, 'rate', 0, 'virtual', 0,
-        'request_id', ARGV[8], 'test_state', '', 'error', '', 'started_at', 0, 'finished_at', 0, 'created_at', whole(now))
+        'uncharged', 0, 'request_id', ARGV[8], 'test_state', '', 'error', '', 'started_at', 0, 'finished_at', 0,
+        'created_at', whole(now))
     redis.call('SET', job_key(id, 'spec'), ARGV[6])
     lay_out(id, ARGV[7])
     move(id, 'queued')

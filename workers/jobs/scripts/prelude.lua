@@ -100,14 +100,20 @@ local function dequeue(id)
     end
 end
 
+-- A job is charged by whole steps of a share, with the rest kept for later. Jobs shorter than a step so stay where they
+-- joined and end in the order they came, rather than go round by turns and end together. A power of two: sums stay exact.
+local CHARGE_STEP = 0.125
+
 local function charge(id, seconds)
-    local job = redis.call('HMGET', job_key(id), 'engine_version', 'owner', 'weight')
+    local job = redis.call('HMGET', job_key(id), 'engine_version', 'owner', 'weight', 'uncharged')
     local owners, line = key('owners', job[1]), key('line', job[1], job[2])
-    local share = string.format('%.6f', seconds / number(job[3]))
+    local share = number(job[4]) + seconds / number(job[3])
+    local charged = math.floor(share / CHARGE_STEP) * CHARGE_STEP
+    redis.call('HSET', job_key(id), 'uncharged', string.format('%.6f', share - charged))
     if redis.call('ZSCORE', line, id) then
-        redis.call('ZINCRBY', line, share, id)
+        redis.call('ZINCRBY', line, string.format('%.3f', charged), id)
     else
-        redis.call('HINCRBYFLOAT', job_key(id), 'virtual', share)
+        redis.call('HINCRBYFLOAT', job_key(id), 'virtual', string.format('%.3f', charged))
     end
     if redis.call('ZSCORE', owners, job[2]) then
         redis.call('ZINCRBY', owners, string.format('%.6f', seconds), job[2])
