@@ -9,8 +9,9 @@ from service.cli.output import amount, console, done_share, duration, note
 if TYPE_CHECKING:
     from service.client import Event
 
-LINE_SECONDS: Final = 2.0
-"""Without a terminal a line is printed so often."""
+FIRST_LINE_SECONDS: Final = 2.0
+LONGEST_SILENCE: Final = 60.0
+"""Without a terminal a line is printed after two seconds, then less and less often, down to once a minute."""
 
 
 def follow(events: Iterable["Event"]) -> Iterator["Event"]:
@@ -33,13 +34,18 @@ def _with_bar(events: Iterable["Event"], target: Any) -> Iterator["Event"]:
 
 
 def _with_lines(events: Iterable["Event"]) -> Iterator["Event"]:
-    due = time.monotonic() + LINE_SECONDS
+    pause, said = FIRST_LINE_SECONDS, ""
+    due = time.monotonic() + pause
     for event in events:
         if time.monotonic() >= due and event["event"] == "progress":
-            due = time.monotonic() + LINE_SECONDS
+            pause = min(LONGEST_SILENCE, 1.5 * pause)
+            due = time.monotonic() + pause
             progress = event["job"]["progress"]
             done = f"{amount(progress['matches_done'])} of {amount(progress['matches_total'])} matches"
-            note(f"{event['job']['state']}: {done} ({done_share(progress)}) {_pace(progress)}".rstrip())
+            line = f"{event['job']['state']}: {done} ({done_share(progress)}) {_pace(progress)}".rstrip()
+            if line != said:
+                note(line)
+                said = line
         yield event
 
 

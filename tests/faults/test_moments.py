@@ -44,11 +44,11 @@ def test_whoever_folds_is_killed_around_the_fold(yard: Yard, up: Up, name: str, 
         victims.append(command.sender())
         kill_sender(command)
 
-    # The API, the worker's parent and the scheduler all fold; the supervisor brings back whichever it was.
+    # The API, the workers' parents and the scheduler all fold; the supervisor brings back whichever it was.
     rule = yard.proxy.at(name, moment, kill_folder, times=2, after=2)
     poll(lambda: rule.hits == 2)
     trial.prove()
-    poll(lambda: len(up.children()) == 4 and up.is_ready(), 120)
+    poll(lambda: len(up.children()) == 5 and up.is_ready(), 120)
     assert len(set(victims)) == 2
     assert not set(victims) & {child.pid for child in up.children().values()}
 

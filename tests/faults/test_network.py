@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.proxy import Proxy, delay
+from tests.faults.proxy import Command, Cut, Proxy, delay
 from tests.faults.yard import CHUNKS, PACE, SETTINGS, START_SECONDS, Trial, Yard, make_spec
 from tests.servers import RunningWorker, poll
 
@@ -104,12 +104,13 @@ def hosts() -> Iterator[list[Host]]:
 
 def test_a_host_cut_off_and_back_loses_and_doubles_nothing(yard: Yard, hosts: list[Host], tmp_path: Path) -> None:
     with ExitStack() as running:
-        workers = []
+        workers, proxies = [], []
         for host in hosts:
             proxy = Proxy(yard.server.port, host.gateway)
             running.callback(proxy.close)
             proxy.observers.append(yard.witness)
             proxy.at("record", "before", delay(2 * PACE), times=10**9)
+            proxies.append(proxy)
             workers.append(host.start_worker(proxy.url, tmp_path))
             running.callback(workers[-1].stop)
         cut_off, other = (worker.name for worker in workers)
@@ -118,7 +119,13 @@ def test_a_host_cut_off_and_back_loses_and_doubles_nothing(yard: Yard, hosts: li
         trial = Trial(yard.ledger, spec, yard.ledger.submit(spec)[0].id, yard.ledger.figures(), yard.witness)
         trial.until_recorded(CHUNKS // 8)
         assert {worker.name for worker in yard.ledger.workers() if worker.chunks} == {cut_off, other}
-        hosts[0].pull()
+
+        def pull(_: Command) -> None:
+            """The cable is pulled while a chunk is played there and not recorded."""
+            hosts[0].pull()
+            raise Cut
+
+        proxies[0].at("record", "before", pull)
         # Its lease runs out, its name too; the other host goes on meanwhile.
         poll(lambda: (yard.ledger.sweep(), trial.count("abandoned"))[1] >= 1)
         poll(lambda: [worker.name for worker in yard.ledger.workers()] == [other])

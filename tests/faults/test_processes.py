@@ -7,6 +7,7 @@ import psutil
 import pytest
 import redis
 
+from tests.faults.proxy import Command, Cut
 from tests.faults.yard import CHUNKS, SETTINGS, Trial, Up, Yard, make_spec, start_up
 from tests.servers import poll
 from workers.jobs.queue import open_ledger
@@ -22,7 +23,7 @@ def kill_and_await(up: Up, name: str) -> None:
     poll(lambda: up.has_new(name, victim.pid), 60)
 
 
-@pytest.mark.parametrize("name", ["worker-1", "api", "scheduler"])
+@pytest.mark.parametrize("name", ["api", "scheduler"])
 def test_killed_parts_of_the_service_are_started_again(yard: Yard, up: Up, name: str) -> None:
     poll(up.is_ready, 120)
     trial = yard.begin(pace=0.05)
@@ -35,9 +36,34 @@ def test_killed_parts_of_the_service_are_started_again(yard: Yard, up: Up, name:
     assert up.log.read_text().count(f"{name} ended (signal SIGKILL)") == said + KILLS
     poll(up.is_ready, 120)
     assert up.matches_total() == sum(yard.ledger.figures().matches.values())
-    if name == "worker-1":
-        # Its child held a chunk when it ended with it.
-        assert trial.count("abandoned") >= KILLS
+
+
+def test_killed_workers_are_started_again(yard: Yard, up: Up) -> None:
+    poll(lambda: len(up.players()) == 2, 120)
+    trial = yard.begin(pace=0.05)
+    said = up.log.read_text().count("ended (signal SIGKILL)")
+    killed = []
+
+    def kill_parent(command: Command) -> None:
+        """SIGKILL to the worker whose child holds a chunk, played and not recorded."""
+        parent = psutil.Process(command.sender()).parent()
+        assert parent is not None
+        killed.append(parent)
+        parent.kill()
+        raise Cut
+
+    for kill in range(KILLS):
+        trial.until_recorded(CHUNKS // 8 * (kill + 1))
+        rule = yard.proxy.at("record", "before", kill_parent)
+        poll(lambda rule=rule: rule.hits == 1)  # type: ignore[misc]
+        assert not yard.ledger.job(trial.job_id).is_finished
+        poll(lambda: not killed[-1].is_running() and {"worker-1", "worker-2"} <= set(up.children()), 60)
+    trial.prove()
+    assert trial.count("abandoned") >= KILLS
+    assert up.log.read_text().count("ended (signal SIGKILL)") == said + KILLS
+    assert not {process.pid for process in killed} & {child.pid for child in up.children().values()}
+    poll(lambda: sum(worker.processes for worker in yard.ledger.workers()) == 2, 120)
+    assert up.matches_total() == sum(yard.ledger.figures().matches.values())
 
 
 def test_killed_playing_processes_are_replaced(yard: Yard, up: Up) -> None:
