@@ -28,7 +28,7 @@ def _field_document(spec: JobSpec, part: Field, tallies: Sequence[Tally]) -> dic
     last = part.first + len(part.pairs)
     met = list(zip(part.pairs, spec.scenarios[part.first : last], tallies[part.first : last], strict=True))
     encounters = [_encounter(pair, scenario, tally) for pair, scenario, tally in met]
-    reason = _unrated(len(policies), part, met, encounters)
+    reason = _unrated(len(policies), met, encounters)
     # Policies that are equal meet in blocks of fewer rotations, so of other deals than the rest.
     common_deals = len({met.blocks for met in encounters}) == 1
     rated = rate(len(policies), encounters, common_deals=common_deals) if reason is None else None
@@ -80,22 +80,19 @@ def _ratings_document(spec: JobSpec, rated: Ratings) -> dict[str, Any]:
 
 
 def _encounter(pair: tuple[int, int], scenario: Scenario, tally: Tally) -> Encounter:
-    moments = Moments.of_histogram(tally.blocks[0].scores)
+    moments, ruleset = Moments.of_histogram(tally.blocks[0].scores), resolve_ruleset(scenario.ruleset, scenario.players)
+    # With partners the other policy sits on both sides, and what differs is one seat against one.
+    other_seats = 1 if ruleset.partners else scenario.players - 1
     return Encounter(
-        *pair, 1, scenario.players - 1, moments.blocks, tally.matches - tally.unfinished, moments.total, moments.squares,
-        score_unit(resolve_ruleset(scenario.ruleset, scenario.players)), tuple(tally.clusters),
+        *pair, 1, other_seats, moments.blocks, tally.matches - tally.unfinished, moments.total, moments.squares,
+        score_unit(ruleset), tuple(tally.clusters),
     )  # fmt: skip
 
 
 def _unrated(
-    policies: int,
-    part: Field,
-    met: Sequence[tuple[tuple[int, int], Scenario, Tally]],
-    encounters: Sequence[Encounter],
+    policies: int, met: Sequence[tuple[tuple[int, int], Scenario, Tally]], encounters: Sequence[Encounter]
 ) -> str | None:
     """Why the field has no ratings, or None where it has."""
-    if resolve_ruleset(part.ruleset, part.players).partners:
-        return "with partners both policies sit on one side, which ratings of single policies do not describe"
     if any(tally.matches < scenario.matches for _, scenario, tally in met):
         return "ratings come once every pair of the field has been played to its end"
     return unrated_reason(policies, encounters)

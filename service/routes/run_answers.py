@@ -6,12 +6,12 @@ from service.results import result_document
 from service.schemas.answers import moment
 from service.schemas.regressions import RegressionAnswer, RunAnswer
 from workers.engine.play import ENGINE_VERSION
-from workers.errors import InvalidInput, NotFound
-from workers.jobs.ledger import Ledger
+from workers.errors import InvalidInput
+from workers.jobs.spec import Scenario
 from workers.regressions.runs import Regressions
 from workers.regressions.spec import RegressionSpec
 from workers.regressions.store import Run
-from workers.stats.tally import json_integer
+from workers.stats.tally import Tally, json_integer
 
 
 def regression_answer(regressions: Regressions, spec: RegressionSpec) -> RegressionAnswer:
@@ -38,7 +38,7 @@ def run_answer(regressions: Regressions, run: Run) -> RunAnswer:
         "late": run.late,
         "seed": json_integer(run.seed),
         "engine_version": tests[0]["engine_version"] if tests else ENGINE_VERSION,
-        "tests": [_test_fields(regressions.ledger, test) for test in tests],
+        "tests": [_test_fields(run, test) for test in tests],
         "spec": _spec_fields(run.spec),
     }
     return RunAnswer.model_validate(shown)
@@ -59,16 +59,18 @@ def _spec_fields(spec: RegressionSpec) -> dict[str, Any]:
     return spec.to_json() | {"tests": tests, "seed": None if spec.seed is None else json_integer(spec.seed)}
 
 
-def _test_fields(ledger: Ledger, test: dict[str, Any]) -> dict[str, Any]:
+def _test_fields(run: Run, test: dict[str, Any]) -> dict[str, Any]:
     counts = {name: json_integer(test[name]) for name in ("blocks", "matches", "matches_saved", "overrun_blocks")}
-    return test | counts | {"results": _result(ledger, test["job"])}
+    shown = {name: value for name, value in test.items() if name not in ("scenario", "tally")}
+    return shown | counts | {"results": _result(run, test)}
 
 
-def _result(ledger: Ledger, job_id: str) -> dict[str, Any] | None:
-    """The result of a test's job; None where it was never submitted, is deleted, or names a policy that is gone."""
+def _result(run: Run, test: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a test; None where nothing of it was submitted, or where it names a ruleset that is gone."""
+    if test.get("tally") is None:
+        return None
+    scenario, tally = Scenario.from_json(test["scenario"]), Tally.from_json(test["tally"])
     try:
-        spec = ledger.spec(job_id)
-        (tally,) = ledger.tallies(job_id)
-        return result_document(spec.scenarios[0], spec.seed, tally, spec.engine_version)
-    except (NotFound, InvalidInput):
+        return result_document(scenario, run.seed, tally, test["engine_version"])
+    except InvalidInput:
         return None

@@ -176,7 +176,7 @@ class TestReportAnswer(Answer):
 
     `share` and `share_ci95` are plain while it runs and median-unbiased once it has stopped. `path` lists `[blocks, llr]`
     at every look. `matches_saved` were spared by deciding before the cap, `overrun_blocks` were played beyond the deciding
-    look and enter nothing. `results` is the result of the test's job.
+    look and enter nothing. `results` is what was played up to the last look; the run keeps it.
     """
 
     __test__ = False

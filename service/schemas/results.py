@@ -153,7 +153,7 @@ class FieldResult(Answer):
     """What a matrix tells of its policies under one ruleset at one number of players.
 
     `win_shares[i][j]` is the share of matches that policy i won against j (one seat against a field of j at three players
-    and more). Where there are no `ratings`, `unrated` says why.
+    and more; with partners that of the side of i, whose partner is j too). Where there are no `ratings`, `unrated` says why.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -14,7 +14,7 @@ from service.tournaments import tournament_documents
 from tests.service.running import Hands
 from workers.engine.play import play_blocks
 from workers.jobs.spec import JobSpec, Matrix, make_scenario
-from workers.stats.tally import BlockScores, Tally, tally_rows
+from workers.stats.tally import BlockScores, Tally, score_unit, tally_rows
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "statistics.json").read_text())["ratings"]
 POLICIES = ("heaviest", "random", {"prefer": ["double", "heaviest"]})
@@ -102,12 +102,19 @@ def test_a_field_without_ratings_says_why() -> None:
     assert begun["win_shares"] == [[None] * 3] * 3
 
 
-def test_partners_are_not_rated_alone() -> None:
-    ruleset = {"preset": "traditional", "partners": True}
-    (field,) = tournament_documents(job(matrix := Matrix((4,), POLICIES[:2], (ruleset,), 8)), [Tally.empty(4)] * 3)
-    assert len(matrix.scenarios()) == 2
-    assert field["ratings"] is None
-    assert "one side" in field["unrated"]
+def test_with_partners_a_rating_says_what_a_change_of_one_member_does() -> None:
+    matrix = Matrix((4,), ("heaviest", "random", "lightest"), ({"preset": "traditional", "partners": True},), 2400)
+    spec = replace(job(matrix), scenarios=tuple(matrix.scenarios()))
+    (field,) = tournament_documents(spec, [play(spec, number) for number in range(6)])
+    FieldResult.model_validate(field)
+    # One seat in four that is another policy, whose side would win half of the matches if it were equal.
+    assert all(pair["units"] == 4 * score_unit(spec.scenarios[0].lineup(1).ruleset) for pair in field["pairs"])
+    points = [rating["points"] for rating in field["ratings"]["policies"]]
+    assert points[0] > points[1] > points[2]
+    assert field["ratings"]["degrees"] == 4
+    for (one, other), pair in zip(matrix.fields(0)[0].pairs, field["pairs"], strict=True):
+        expected = 1 / (1 + 10 ** ((points[other] - points[one]) / 400))
+        assert pair["win_share"] == pytest.approx(expected, abs=0.06)
 
 
 def test_equal_policies_of_a_field_meet_on_other_deals_and_are_rated_as_independent() -> None:

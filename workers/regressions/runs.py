@@ -3,7 +3,8 @@
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from workers.engine.play import ENGINE_VERSION
@@ -34,7 +35,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TestReport:
-    """Where a test stands, or how it ended: `verdict` is None while it is under way."""
+    """Where a test stands, or how it ended: `verdict` is None while it is under way.
+
+    `scenario` and `tally` are the played scenario and its integers, as their `to_json` writes them, so that a run keeps them
+    also where its jobs are deleted; None where nothing was submitted.
+    """
 
     __test__ = False  # pytest: no test class
 
@@ -54,6 +59,8 @@ class TestReport:
     path: list[tuple[int, float]]
     error: str | None
     engine_version: str
+    scenario: dict[str, Any] | None = None
+    tally: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored and shown."""
@@ -110,18 +117,31 @@ class Regressions:
         now, begun = self.store.now(), list[Run]()
         for name in self.store.due(now):
             try:
-                spec, pins = self.store.load(name), self.store.pins(name)
-            except NotFound:
+                run = self._start_due(name, now)
+            except LedgerUnavailable:
+                raise
+            except Exception:
+                # The others do not wait for one that is broken.
+                log.exception("regression %s is due and cannot be begun", name)
                 continue
-            due = self.store.due_at(name)
-            if spec.schedule is None or due is None:
-                continue
-            moment = latest_time(spec.schedule, spec.timezone, due, now)
-            late = (now - moment).total_seconds() > LATE_SECONDS
-            run = self._begin(f"{name}-{moment:%Y%m%dT%H%M%SZ}", spec, pins, {}, scheduled_at=moment.timestamp(), late=late)
-            self.store.plan(name, next_time(spec.schedule, spec.timezone, now))
-            begun.append(run)
+            if run is not None:
+                begun.append(run)
         return begun
+
+    def _start_due(self, name: str, now: datetime) -> Run | None:
+        """Begins the run of a regression that is due; None where it is gone or has no schedule any more."""
+        try:
+            spec, pins = self.store.load(name), self.store.pins(name)
+        except NotFound:
+            return None
+        due = self.store.due_at(name)
+        if spec.schedule is None or due is None:
+            return None
+        moment = latest_time(spec.schedule, spec.timezone, due, now)
+        late = (now - moment).total_seconds() > LATE_SECONDS
+        run = self._begin(f"{name}-{moment:%Y%m%dT%H%M%SZ}", spec, pins, {}, scheduled_at=moment.timestamp(), late=late)
+        self.store.plan(name, next_time(spec.schedule, spec.timezone, now))
+        return run
 
     def advance(self) -> None:
         """Moves every run that has no verdict yet on."""
@@ -199,13 +219,14 @@ class Regressions:
                 self._submit(run, number, test, planned)
             return _standing(test, job_id, planned, TestState(), Tally.empty(test.players), None)
         _, state = self.ledger.test(job_id)
-        (tally,) = self.ledger.tallies(job_id)
+        (tally,), (scenario,) = self.ledger.tallies(job_id), self.ledger.spec(job_id).scenarios
         verdict: Verdict | None = None
         if job.state == "done":
             verdict = "inconclusive" if state.decision == "undecided" else state.decision
         elif job.state in ("failed", "cancelled"):
             verdict = "failed" if job.state == "failed" else "stopped"
-        return _standing(test, job_id, planned, state, tally, verdict, job)
+        standing = _standing(test, job_id, planned, state, tally, verdict, job)
+        return replace(standing, scenario=scenario.to_json(), tally=tally.to_json())
 
     def _submit(self, run: Run, number: int, test: TestSpec, planned: SequentialTest) -> None:
         labels = {**run.labels, "regression": run.regression, "run": run.id, "test": test.name}

@@ -45,6 +45,8 @@ def next_time(schedule: str, timezone: str, after: datetime) -> datetime:
 def latest_time(schedule: str, timezone: str, due: datetime, now: datetime) -> datetime:
     """The last scheduled moment from `due`, itself one, up to `now`, in UTC."""
     latest = due
-    while (following := next_time(schedule, timezone, latest)) <= now:
-        latest = following
+    for moment in CronSim(schedule, due.astimezone(ZoneInfo(timezone))):
+        if moment > now:
+            break
+        latest = moment.astimezone(UTC)
     return latest
