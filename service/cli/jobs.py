@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STATES: Final = ("queued", "running", "paused", "done", "cancelled", "failed")
 FORMATS: Final = ("table", "json", "csv")
+TABLES: Final = ("scenarios", "pairs", "ratings")
 PAGE: Final = 200
 
 
@@ -101,6 +102,9 @@ def watch(job_id: JobId, url: Url = DEFAULT_URL, key: Key = None, as_json: AsJso
 def results(
     job_id: JobId,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "table",
+    of: Annotated[
+        str, typer.Option("--of", help=f"With csv: one of {', '.join(TABLES)}; pairs and ratings are those of a matrix.")
+    ] = "scenarios",
     url: Url = DEFAULT_URL,
     key: Key = None,
     as_json: AsJson = False,
@@ -108,9 +112,12 @@ def results(
     """Print a job's results so far."""
     if form not in FORMATS:
         raise UsageError(f"--format: must be one of {', '.join(FORMATS)}, not {form!r}")
+    if of not in TABLES:
+        raise UsageError(f"--of: must be one of {', '.join(TABLES)}, not {of!r}")
     with _connect(url, key) as client:
         if form == "csv" and not as_json:
-            sys.stdout.buffer.write(client.results_csv(job_id).encode())
+            text = client.results_csv(job_id, table=of)  # type: ignore[arg-type]  # checked above
+            sys.stdout.buffer.write(text.encode())
             return
         found = client.results(job_id)
     if form == "json" or as_json:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NARROW: Final = 80
 """Columns that everything fits into where there is no terminal to ask."""
+UNBROKEN: Final = 32
+"""Longest text that stays in one piece: a longer one would leave too little to the others."""
 
 
 def note(text: str) -> None:
@@ -39,17 +41,22 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table. A column whose name starts with `>` is of figures and stands to the right; texts are folded to fit."""
+    """Print a table. A column whose name starts with `>` is of figures and stands to the right; texts are folded to fit.
+
+    One whose name starts with `=` is of texts that stay in one piece, such as ids and moments, unless they are very long.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_header=any(columns))
-    for column in columns:
-        figures = column.startswith(">")
-        drawn.add_column(column.removeprefix(">"), justify="right" if figures else "left", no_wrap=figures, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(escape("–" if cell is None else str(cell)) for cell in row))
+    texts = [["–" if cell is None else str(cell) for cell in row] for row in rows]
+    for place, column in enumerate(columns):
+        mark, name = (column[:1], column[1:]) if column[:1] in (">", "=") else ("", column)
+        whole = mark == ">" or (mark == "=" and all(len(row[place]) <= UNBROKEN for row in texts))
+        drawn.add_column(name, justify="right" if mark == ">" else "left", no_wrap=whole, overflow="fold")
+    for row in texts:
+        drawn.add_row(*map(escape, row))
     console().print(drawn)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -16,6 +17,8 @@ from service.cli.tables import local_time
 if TYPE_CHECKING:
     from service.client import Client, Run
 
+LATE: Final = " (late)"
+RUN_COLUMNS: Final = ("=id", "created", "verdict", ">passed", ">saved")
 FILE_SUFFIXES: Final = (".json", ".yaml", ".yml", ".toml")
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The regression's name.")]
 
@@ -75,7 +78,7 @@ def list_all(url: Url = DEFAULT_URL, key: Key = None, as_json: AsJson = False) -
     if as_json:
         print_json({"items": found})
     elif found:
-        table(("name", ">tests", "schedule", "next run", "last run", "verdict"), [_regression_row(item) for item in found])
+        table(("=name", "schedule", "next run", "last run", "=verdict"), [_regression_row(item) for item in found])
     else:
         note("no regressions")
 
@@ -93,7 +96,7 @@ def history(
     if as_json:
         print_json({"items": found})
     elif found:
-        table(("id", "created", "verdict", "tests", ">saved"), [_run_row(item) for item in found])
+        table(RUN_COLUMNS, [run_row(item) for item in found])
     else:
         note(f"{name} has not run yet")
 
@@ -105,7 +108,10 @@ def promote(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the candidate the baseline of every test, pinned to what it is today."""
+    """Make the candidate every test's baseline.
+
+    It is pinned to what it is today: its version and fingerprint.
+    """
     with _connect(url, key) as client:
         promoted = client.promote(name, run=run_id)
     if as_json:
@@ -162,11 +168,23 @@ def _begin(client: "Client", what: str, candidate: Any, labels: Mapping[str, str
 
 def _await(client: "Client", begun: "Run", timeout: float | None) -> "Run":
     note(f"run {begun['id']}")
+    _note_plan(client, begun)
     try:
         return client.wait_for_run(begun["regression"], begun["id"], timeout=timeout)
     except KeyboardInterrupt:
         note(f"the run goes on; see it again with: blockyard regress history {begun['regression']}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _note_plan(client: "Client", begun: "Run") -> None:
+    from service.cli.run_plans import plan_lines
+    from service.client import ServiceError
+    from workers.errors import InvalidInput
+
+    # A service may have policies that are not here, and keys that may not ask for workers: the run needs no plan.
+    with suppress(InvalidInput, ServiceError):
+        for line in plan_lines(begun["spec"], sum(worker["processes"] for worker in client.workers())):
+            note(line)
 
 
 def _report(ended: "Run", junit: str | None, markdown: str | None, as_json: bool) -> None:
@@ -176,9 +194,10 @@ def _report(ended: "Run", junit: str | None, markdown: str | None, as_json: bool
     if as_json:
         print_json(reports.verdict_document(ended))
     else:
-        columns = ("test", "verdict", "share (95 %)", ">LLR", ">matches", ">saved")
-        table(columns, reports.test_rows(ended))
+        table(("test", "=verdict", "=share", "=95 %", ">LLR", ">matches", ">saved"), reports.terminal_rows(ended))
         typer.echo(f"{ended['id']} {ended['verdict'] or reports.UNDECIDED}")
+        if bounds := reports.bounds_line(ended):
+            note(bounds)
         for test in ended["tests"]:
             if test["error"]:
                 note(f"{test['name']}: {test['error']}")
@@ -222,14 +241,18 @@ def _regression_row(item: Mapping[str, Any]) -> Sequence[object]:
     last = item["last_run"]
     verdict = (last["verdict"] or last["state"]) if last else None
     schedule = item["schedule"] and f"{item['schedule']} {item['timezone']}"
-    return (
-        item["name"], len(item["tests"]), schedule, local_time(item["next_run_at"]),
-        local_time(last["created_at"]) if last else None, verdict,
-    )  # fmt: skip
+    return (item["name"], schedule, _minute(item["next_run_at"]), _minute(last["created_at"]) if last else None, verdict)
 
 
-def _run_row(item: Mapping[str, Any]) -> Sequence[object]:
-    tests = ", ".join(f"{test['name']}: {test['verdict'] or 'running'}" for test in item["tests"])
-    late = " (late)" if item["late"] else ""
+def run_row(item: Mapping[str, Any]) -> Sequence[object]:
+    """A run as a line under `RUN_COLUMNS`."""
+    passed = sum(test["verdict"] == "passed" for test in item["tests"])
+    verdict = f"{item['verdict'] or 'running'}{LATE if item['late'] else ''}"
     saved = sum(int(test["matches_saved"]) for test in item["tests"])
-    return (item["id"], local_time(item["created_at"]), f"{item['verdict'] or 'running'}{late}", tests, f"{saved:,}")
+    return (item["id"], _minute(item["created_at"]), verdict, f"{passed} of {len(item['tests'])}", f"{saved:,}")
+
+
+def _minute(moment: str | None) -> str | None:
+    """A moment in this machine's time zone, to the minute."""
+    shown = local_time(moment)
+    return shown and shown[: len("2026-11-30 02:00")]

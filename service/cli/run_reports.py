@@ -45,6 +45,23 @@ def test_rows(run: Mapping[str, Any]) -> list[Sequence[object]]:
     ]  # fmt: skip
 
 
+def terminal_rows(run: Mapping[str, Any]) -> list[Sequence[object]]:
+    """The same for 80 columns: share and interval apart, the LLR without the bounds that all tests have in common."""
+    return [
+        (
+            test["name"], test["verdict"] or UNDECIDED, percent(test["share"]), _interval(test), f"{test['llr']:.2f}",
+            amount(test["matches"]), amount(test["matches_saved"]),
+        )
+        for test in run["tests"]
+    ]  # fmt: skip
+
+
+def bounds_line(run: Mapping[str, Any]) -> str | None:
+    """The bounds of the LLR, which are those of every test; None where no test came to have any."""
+    bounds = next(((test["lower"], test["upper"]) for test in run["tests"] if test["upper"]), None)
+    return bounds and f"LLR: regressed at {bounds[0]:.2f} or less, passed at {bounds[1]:.2f} or more"
+
+
 def junit(run: Mapping[str, Any]) -> bytes:
     """The run as JUnit XML: regressed is a failure, failed an error, what has no answer is skipped."""
     kinds = [_ELEMENTS.get(test["verdict"]) for test in run["tests"]]
@@ -94,6 +111,11 @@ def summary_line(test: Mapping[str, Any]) -> str:
 def _share(test: Mapping[str, Any]) -> str:
     interval = test["share_ci95"]
     return percent(test["share"]) + (f" ({percent(interval[0])} to {percent(interval[1])})" if interval else "")
+
+
+def _interval(test: Mapping[str, Any]) -> str:
+    low, high = test["share_ci95"] or (None, None)
+    return "–" if low is None or high is None else f"{100 * low:.2f}–{100 * high:.2f}"
 
 
 def _ratio(test: Mapping[str, Any]) -> str:

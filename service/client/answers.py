@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
+ResultsTable: TypeAlias = Literal["scenarios", "pairs", "ratings"]
 Integer: TypeAlias = int | str
 Document: TypeAlias = Mapping[str, Any]
 Described: TypeAlias = dict[str, Any]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from service.client.answers import Described, Document, Event, Job, JobPage, Results, Run, State
+from service.client.answers import Described, Document, Event, Job, JobPage, Results, ResultsTable, Run, State
 from service.client.errors import ServiceUnreachable, TooMuch, UnknownName
 from service.client.wire import RETRY_SECONDS, Wire
 
@@ -56,9 +56,9 @@ class Client(Wire):
                 return {"results": found, "tournament": page["tournament"], "complete": page["complete"]}
             params = {"cursor": page["next_cursor"]}
 
-    def results_csv(self, job_id: str) -> str:
-        """The results so far as CSV: a line for each place of each scenario."""
-        return self._request("GET", f"{_job(job_id)}/results", headers={"Accept": "text/csv"}).text
+    def results_csv(self, job_id: str, *, table: ResultsTable = "scenarios") -> str:
+        """The results so far as CSV: a line for each place of each scenario, or for each pair or rating of a matrix."""
+        return self._request("GET", f"{_job(job_id)}/results", headers={"Accept": "text/csv"}, params={"table": table}).text
 
     def cancel(self, job_id: str) -> Job:
         """Stop a job for good."""

@@ -10,6 +10,7 @@ import jinja2
 from service.access.caller import CALLER
 from service.events import Frame, event
 from service.labels import short_name
+from service.page.tournament import field_tables
 from service.results import result_document
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import FINISHED, JobRecord
@@ -47,7 +48,8 @@ def job_page(ledger: Ledger, job_id: str, first: int) -> str:
     record, spec = ledger.job(job_id), ledger.spec(job_id)
     # A finished job does not change: its page needs no stream.
     live = None if record.state in FINISHED else _address(f"/jobs/{job_id}/live", first=first or None)
-    return render("job.html", live=live, job=record, spec=spec, **_results(ledger, record, spec, first))
+    shown = _results(ledger, record, spec, first)
+    return render("job.html", live=live, job=record, spec=spec, fields=field_tables(ledger, record, spec), **shown)
 
 
 class JobFrames:
@@ -56,7 +58,7 @@ class JobFrames:
     def __init__(self, ledger: Ledger, job_id: str, first: int) -> None:
         self._ledger, self._job_id, self._first = ledger, job_id, first
         self._spec: JobSpec | None = None
-        self._results = ""
+        self._results, self._fields = "", ""
         self._done = -1
 
     def __call__(self) -> Frame:
@@ -67,8 +69,10 @@ class JobFrames:
         if record.matches_done != self._done:
             shown = _results(self._ledger, record, self._spec, self._first)
             self._results = render("parts/results.html", job=record, **shown)
-            self._done = record.matches_done
-        fragments = {"job": render("parts/job.html", job=record), "results": self._results}
+        if record.matches_done != self._done or record.state in FINISHED:
+            self._fields = render("parts/fields.html", fields=field_tables(self._ledger, record, self._spec))
+        self._done = record.matches_done
+        fragments = {"job": render("parts/job.html", job=record), "fields": self._fields, "results": self._results}
         return Frame(event("fragments", fragments), last=record.state in FINISHED)
 
 

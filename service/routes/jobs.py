@@ -16,6 +16,7 @@ from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, 
 from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
 from service.schemas.results import ResultsPage
 from service.state import CallerOf, JobId, OwnJobId, ServiceState, StateOf
+from service.tournament_tables import tournament_csv
 from service.tournaments import tournament_documents
 from workers.errors import InvalidInput
 from workers.jobs.ledger import Ledger
@@ -80,12 +81,15 @@ def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request
 
     The last page of a job with a matrix holds `tournament` too: each field's pair matrix, and its ratings once all of its
     pairs have been played. With `Accept: text/csv` a table with a line for each place of each scenario, from `cursor` on
-    to the end.
+    to the end; or, as `table` says, a line for each pair of the matrix, or for each policy's rating.
     """
     spec = state.ledger.spec(id)
     if wants_csv(request.headers.get("accept", "")):
-        pages = _csv_pages(state.ledger, id, spec, query)
-        return Response("".join(pages), media_type=f"{CSV}; charset=utf-8", headers={"Vary": "Accept"})
+        if query.table == "scenarios":
+            text = "".join(_csv_pages(state.ledger, id, spec, query))
+        else:
+            text = tournament_csv(tournament_documents(spec, state.ledger.tallies(id)) if spec.matrix else [], query.table)
+        return Response(text, media_type=f"{CSV}; charset=utf-8", headers={"Vary": "Accept"})
     # The state is read before the tallies: what is done then cannot have changed since.
     complete = state.ledger.job(id).state == "done"
     limit = query.limit or RESULTS_PAGE

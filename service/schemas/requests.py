@@ -1,7 +1,7 @@
 """What users send. Unknown fields are refused, and each value is taken in its own type alone: "1000", 1.5 and true are no
 number of matches."""
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -20,6 +20,8 @@ from service.schemas.fields import (
     printable,
 )
 from workers.jobs.spec import Priority, Seating
+
+ResultsTable: TypeAlias = Literal["scenarios", "pairs", "ratings"]
 
 
 class ScenarioRequest(Request):
@@ -98,6 +100,9 @@ class ResultsQuery(Query):
 
     limit: Annotated[int | None, Field(ge=1, le=MAX_PAGE, description="Default 100; as CSV, all that follow.")] = None
     cursor: Annotated[int, Field(ge=0, description="`next_cursor` of the page before: the first scenario to show.")] = 0
+    table: Annotated[
+        ResultsTable, Field(description="As CSV: the places of all scenarios, or a matrix's pairs, or its ratings.")
+    ] = "scenarios"
 
 
 class MatchesQuery(Query):

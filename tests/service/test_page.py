@@ -8,7 +8,7 @@ import httpx2
 import orjson
 import pytest
 
-from service.page import views
+from service.page import tournament, views
 from tests.service.running import Hands
 
 EVIL = '<script>alert("x")</script>'
@@ -139,6 +139,39 @@ def test_fragments_are_what_the_page_holds(http: httpx2.Client, hands: Hands) ->
     with http.stream("GET", "/live") as answer:
         fragments = orjson.loads(next(iter(httpx2.EventSource(answer))).data)
     assert f"/jobs/{job}" in fragments["jobs"]
+
+
+def test_a_tournament_shows_its_ratings_and_pairs(
+    http: httpx2.Client, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = {"players": [2, 3], "policies": ["random", {"prefer": ["double", "heaviest"]}, "heaviest"], "matches": 600}
+    job = http.post("/v1/jobs", json={"seed": 7, "matrix": matrix}).json()["id"]
+    assert load(http, f"/jobs/{job}").words.count("No ratings: ratings come once every pair") == 2
+    with http.stream("GET", f"/jobs/{job}/live") as answer:
+        events = (message for message in httpx2.EventSource(answer) if message.event == "fragments")
+        assert "No ratings" in orjson.loads(next(events).data)["fields"]
+        hands.work()
+        last = [orjson.loads(message.data) for message in events][-1]
+    html = http.get(f"/jobs/{job}").text
+    assert last["fields"].strip() in html
+    page = load(http, f"/jobs/{job}")
+    two, three = http.get(f"/v1/jobs/{job}/results").json()["tournament"]
+    assert (len(page.of("table")), len(page.of("abbr"))) == (2 + 3 + 6, 6)
+    for field in (two, three):
+        for rating in field["ratings"]["policies"]:
+            assert views.decimal(rating["points"], 1) in page.words
+        for pair in field["pairs"]:
+            assert f"{100 * pair['win_share']:.1f}" in page.words
+        assert f"χ² {round(field['ratings']['chi_squared'])} on {field['ratings']['degrees']} degrees" in page.words
+    best = max(two["ratings"]["policies"], key=lambda rating: float(rating["points"]))
+    assert best["policy"] == {"prefer": ["double", "heaviest"]}
+    assert "1. prefer double, heaviest" in page.words
+    plain = http.post("/v1/jobs", json=JOB).json()["id"]
+    assert "Tournament" not in load(http, f"/jobs/{plain}").words
+    # What would be too much to read for every picture is shown at the end.
+    monkeypatch.setattr(tournament, "SCENARIOS_LIVE", 2)
+    assert "Tournament" in load(http, f"/jobs/{job}").words
+    assert "Tournament" not in load(http, f"/jobs/{http.post('/v1/jobs', json={'matrix': matrix}).json()['id']}").words
 
 
 def test_an_unknown_job_has_a_page_that_says_so(http: httpx2.Client) -> None:

@@ -1,5 +1,7 @@
 """Tournaments: pair matrices and ratings from tallies made by hand, with golden ratings, and from matches really played."""
 
+import csv
+import io
 import json
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +12,7 @@ import httpx2
 import pytest
 
 from service.schemas.results import FieldResult
+from service.tournament_tables import tournament_csv
 from service.tournaments import tournament_documents
 from tests.service.running import Hands
 from workers.engine.play import play_blocks
@@ -178,3 +181,42 @@ def test_the_service_gives_the_tournament_on_the_last_page(http: httpx2.Client, 
     assert field["ratings"] is not None
     plain = http.post("/v1/jobs", json={"scenarios": [{"policies": ["random", "random"], "matches": 2}]}).json()["id"]
     assert http.get(f"/v1/jobs/{plain}/results").json()["tournament"] is None
+
+
+# As CSV
+
+
+def read(text: str) -> list[dict[str, str]]:
+    assert text.count("\r\n") == text.count("\n")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_pairs_and_ratings_are_tables_too() -> None:
+    spec, tallies = golden_field()
+    fields = tournament_documents(spec, tallies)
+    pairs, ratings = read(tournament_csv(fields, "pairs")), read(tournament_csv(fields, "ratings"))
+    assert [[row["blocks"], row["score_sum"], row["score_square_sum"]] for row in pairs] == [
+        [str(figure) for figure in pair[2:]] for pair in GOLDEN["pairs"]
+    ]
+    assert [(row["one"], row["other"]) for row in pairs][1] == ("heaviest", '{"prefer":["double","heaviest"]}')
+    assert all(float(row["win_share_low"]) < float(row["win_share"]) < float(row["win_share_high"]) for row in pairs)
+    assert [float(row["points"]) for row in ratings] == pytest.approx(GOLDEN["elo"], abs=1e-9)
+    assert all(row["unrated"] == "" and float(row["points_low"]) < float(row["points"]) for row in ratings)
+    unrated = read(tournament_csv(tournament_documents(spec, [Tally.empty(2)] * 4), "ratings"))
+    assert [(row["policy"], row["points"]) for row in unrated][:2] == [("heaviest", ""), ("random", "")]
+    assert "played to its end" in unrated[0]["unrated"]
+
+
+def test_the_service_gives_a_matrix_as_csv_where_that_is_asked_for(http: httpx2.Client, hands: Hands) -> None:
+    matrix = {"players": [2], "policies": list(POLICIES), "matches": 300}
+    made = http.post("/v1/jobs", json={"seed": 7, "matrix": matrix}).json()
+    hands.work()
+    results, as_csv = f"/v1/jobs/{made['id']}/results", {"Accept": "text/csv"}
+    (field,) = http.get(results).json()["tournament"]
+    ratings = read(http.get(results, params={"table": "ratings"}, headers=as_csv).text)
+    assert [float(row["points"]) for row in ratings] == [rating["points"] for rating in field["ratings"]["policies"]]
+    assert len(read(http.get(results, params={"table": "pairs"}, headers=as_csv).text)) == 3
+    assert len(read(http.get(results, headers=as_csv).text)) == 6
+    assert http.get(results, params={"table": "heat"}, headers=as_csv).status_code == 422
+    plain = http.post("/v1/jobs", json={"scenarios": [{"policies": ["random", "random"], "matches": 2}]}).json()["id"]
+    assert read(http.get(f"/v1/jobs/{plain}/results", params={"table": "pairs"}, headers=as_csv).text) == []

@@ -103,4 +103,3 @@ def _inside(slope: Callable[[float], float], end: float, width: float, sign: flo
         if theta != end and sign * slope(theta) > 0.0:
             return theta
         fraction /= 2.0
-

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import orjson
 import pytest
 
-from service.cli import run_reports
+from service.cli import output, regress, run_reports
 from service.client import Client
 from tests.servers import WorkerFactory
 from tests.service.cli.conftest import Command
@@ -60,6 +60,9 @@ def test_verdicts_are_exit_codes(
     (test,) = found["tests"]
     assert list(test) == FIELDS
     assert (found["verdict"], test["verdict"], test["looks"], test["share"]) == ("passed", "passed", 1, 0.5)
+    # Bounds of 2.94 and s(1 - s)/2 = 0.125 make 1,657 expected blocks: 7 looks, here of 256 blocks up to 7 * 256.
+    assert "two seats: an equal candidate passes in 95.00 % of runs, after about 3,584 matches (cap 3,584)" in said.err
+    assert "at 100,000 matches a second and process" in said.err
     assert test["results"]["matches"] == test["matches"] == 512
 
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"
@@ -68,6 +71,10 @@ def test_verdicts_are_exit_codes(
     assert caught.code == 4, caught.err
     assert "regressed" in caught.out
     assert max(map(len, caught.out.splitlines())) <= 80
+    (row,) = [line.split() for line in caught.out.splitlines() if line.startswith(" two seats")]
+    # Nothing is broken over lines: name, verdict, share, interval, LLR, matches, saved.
+    assert (len(row), row[2], row[4], "–" in row[5]) == (9, "regressed", "%", True)
+    assert "LLR: regressed at -2.94 or less, passed at 2.94 or more" in caught.err
     suite = ElementTree.parse(junit).getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("nightly", "1", "1", "0")
@@ -157,6 +164,22 @@ def test_a_refused_spec_names_its_fields(ask: Command, write: Callable[..., str]
         assert "must hold an object with name and tests" in ask("regress", "put", write(document)).err
     assert ask("regress", "run", write({**SPEC, "tests": 7}), "--candidate", write("random", "c.json")).code == 2
     assert "must hold a policy" in ask("regress", "run", write(SPEC), "--candidate", write([], "c.json")).err
+
+
+def test_lists_of_runs_keep_ids_in_one_piece(capsys: pytest.CaptureFixture[str]) -> None:
+    long_name = "a-regression-with-a-name-that-nobody-would-write-in-two-lines"
+    for name in ("nightly-partly", long_name):
+        tests = [{"name": f"test {number}", "verdict": "passed", "matches_saved": 10**7} for number in range(9)]
+        run = {
+            "id": f"{name}-20261130T020000Z", "created_at": "2026-11-30T02:00:00Z", "verdict": "inconclusive", "late": True,
+            "tests": tests,
+        }  # fmt: skip
+        output.table(regress.RUN_COLUMNS, [regress.run_row(run)])
+        printed = capsys.readouterr().out
+        assert max(map(len, printed.splitlines())) <= 80
+        assert (run["id"] in printed) == (name != long_name)
+        assert "9 of 9" in printed
+        assert "90,000,000" in printed
 
 
 def test_nobody_there_is_unreachable(blockyard: Command, write: Callable[..., str]) -> None:

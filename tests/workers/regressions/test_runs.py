@@ -17,6 +17,7 @@ from workers.jobs.records import Permit
 from workers.jobs.store import connect
 from workers.regressions import runs as runs_module
 from workers.regressions.runs import Regressions, TestReport
+from workers.regressions.schedule import latest_time
 from workers.regressions.spec import RegressionSpec, TestSpec
 from workers.regressions.store import LIVE, REGRESSIONS, RegressionStore, Run
 from workers.regressions.webhook import WAITING
@@ -190,6 +191,55 @@ def test_missed_times_run_once_late_and_marked(bench: Bench, regressions: Regres
     with bench.ledger.store.reading() as redis:
         waiting: Any = redis.zrange("{blockyard}:webhooks", 0, -1)
     assert [b'"missed"' in announcement for announcement in waiting] == [True]
+
+
+def test_a_schedule_that_is_broken_holds_up_no_other(regressions: Regressions, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("broken", "nightly"):
+        regressions.put(regression(versus("heaviest", "heaviest"), name=name, schedule="* * * * *"))
+    stored = regressions.store.load("broken")
+    regressions.store.save(replace(stored, timezone="Mars/Base"), regressions.store.due_at("broken"))
+    later = regressions.store.now() + timedelta(minutes=2)
+    monkeypatch.setattr(regressions.store, "now", lambda: later)
+    assert [run.regression for run in regressions.start_due()] == ["nightly"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "timezone", "due", "now", "latest"),
+    [
+        ("*/5 * * * *", "UTC", "2026-03-01T00:00", "2026-03-01T00:14", "2026-03-01T00:10"),
+        ("0 2 * * *", "Europe/Istanbul", "2026-03-01T23:00", "2026-03-04T22:59", "2026-03-03T23:00"),
+        ("* * * * *", "UTC", "2026-01-01T00:00", "2026-03-01T00:00", "2026-03-01T00:00"),
+        # The night that has no half past two: the run comes at three, New York's summer time.
+        ("30 2 * * *", "America/New_York", "2026-03-07T07:30", "2026-03-08T23:00", "2026-03-08T07:00"),
+    ],
+)
+def test_of_missed_times_the_last_is_taken(schedule: str, timezone: str, due: str, now: str, latest: str) -> None:
+    moments = [datetime.fromisoformat(f"{text}+00:00") for text in (due, now, latest)]
+    assert latest_time(schedule, timezone, *moments[:2]) == moments[2]
+
+
+# Partners
+
+
+def test_with_partners_a_candidate_takes_both_seats_of_a_side_and_a_block_is_two_matches(
+    bench: Bench, regressions: Regressions
+) -> None:
+    partners = {"ruleset": {"preset": "traditional", "partners": True}, "max_matches": 40_000}
+    tests = [
+        TestSpec(name, 4, candidate, "heaviest", -0.02, 0.0, **partners)
+        for name, candidate in (("weaker", "lightest"), ("equal", "heaviest"))
+    ]
+    scenario = tests[0].scenario()
+    assert scenario.policies == ("lightest", "heaviest", "lightest", "heaviest")
+    assert (scenario.rotations, tests[1].scenario().rotations) == (2, 2)
+    planned = tests[0].sequential(0.05, 0.05)
+    assert (planned.s0, planned.s1) == (0.48, 0.5)
+    regressions.put(regression(*tests))
+    run = regressions.start("nightly")
+    weaker, equal = play_out(bench, regressions, run)
+    assert (weaker.verdict, equal.verdict) == ("regressed", "passed")
+    assert (weaker.matches, equal.matches) == (2 * weaker.blocks, 2 * equal.blocks)
+    assert equal.share == 0.5
 
 
 # Once

@@ -25,12 +25,15 @@ def test_share_of_golden_histograms(case: dict[str, Any]) -> None:
         assert estimate.standard_error is None
     else:
         assert estimate.standard_error == pytest.approx(case["se"], abs=1e-12)
+        assert Moments.of_histogram(scores).variance(case["n"]) == pytest.approx(case["var_unbiased"], abs=1e-12)
 
 
 @pytest.mark.parametrize("case", GOLDEN["margin_block"], ids=lambda case: f"N={case['N']}")
 def test_margin_of_golden_sums(case: dict[str, Any]) -> None:
     estimate = margin_estimate(Moments(case["N"], case["S1"], case["S2"]), players=2, rotations=2)
     assert case["scale"] == 2
+    variance = Moments(case["N"], case["S1"], case["S2"]).variance(case["scale"])
+    assert variance == pytest.approx(case["var_unbiased"], rel=1e-12)
     assert estimate.mean == pytest.approx(case["mean"], abs=1e-12)
     assert estimate.standard_error == pytest.approx(case["se"], abs=1e-12)
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workers.stats.estimate import Moments
 from workers.stats.planning import plan
-from workers.stats.sprt import Bounds, Decision
+from workers.stats.sprt import Bounds, Decision, log_likelihood_ratio
 from workers.stats.stopped import stopped_estimate
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[2] / "golden" / "statistics.json").read_text())
@@ -28,6 +29,13 @@ def test_golden_estimates_after_stopping(case: dict[str, Any]) -> None:
         bounds=Bounds.of_errors(case["alpha"], case["beta"]),
         decision=DECISIONS[case["verdict"]],
     )
+    scores, shares = dict(enumerate(case["block_win_histogram"])), [float(Fraction(case[name])) for name in ("s0", "s1")]
+    moments = Moments.of_histogram(scores)
+    assert moments.mean(case["n"]) == pytest.approx(case["mean"], abs=1e-12)
+    variance = moments.variance(case["n"])
+    assert variance is not None
+    assert variance * (1 - 1 / moments.blocks) == pytest.approx(case["var_pop"], abs=1e-12)
+    assert log_likelihood_ratio(scores, case["n"], *shares) == pytest.approx(case["llr_exact"], abs=1e-9)
     assert estimate.share == pytest.approx(case["estimate"], abs=1e-9)
     assert estimate.interval == pytest.approx((case["lo95"], case["hi95"]), abs=1e-9)
 

@@ -1,0 +1,76 @@
+"""The fields of a tournament as a job's page shows them: ratings, best first, and the pair matrix in the same order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from service.labels import short_name
+from service.tournaments import tournament_documents
+from workers.jobs.ledger import Ledger
+from workers.jobs.records import FINISHED, JobRecord
+from workers.jobs.spec import JobSpec
+
+SCENARIOS_LIVE: Final = 500
+"""A job of more scenarios shows its fields once it has ended: they are read whole for every picture."""
+HEAT_STEPS: Final = 10
+"""Shades of a pair's cell, from nothing won (0) to everything won."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What the policy of a row won against that of a column: `share` in [0, 1], `heat` its shade from 0 to `HEAT_STEPS`."""
+
+    share: float
+    heat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A policy of a field. `points` and `reach`, half its 95 % interval, are None without ratings, a cell without matches."""
+
+    rank: int
+    label: str
+    points: float | None
+    reach: float | None
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTable:
+    """A field: its rows, and why it has no ratings, or how far they are from what was measured."""
+
+    ruleset: str
+    players: int
+    rows: tuple[Row, ...]
+    unrated: str | None
+    chi_squared: float | None
+    degrees: int | None
+
+
+def field_tables(ledger: Ledger, record: JobRecord, spec: JobSpec) -> list[FieldTable]:
+    """The fields of a job's matrix as they stand; none without a matrix, or while there is too much of it to read."""
+    if spec.matrix is None or (len(spec.scenarios) > SCENARIOS_LIVE and record.state not in FINISHED):
+        return []
+    return [_table(field) for field in tournament_documents(spec, ledger.tallies(record.id))]
+
+
+def _table(field: Mapping[str, Any]) -> FieldTable:
+    rated = field["ratings"]
+    order = list(range(len(field["policies"])))
+    if rated:
+        order.sort(key=lambda place: -rated["policies"][place]["points"])
+    rows = tuple(_row(field, order, rank) for rank in range(len(order)))
+    fit = (rated["chi_squared"], rated["degrees"]) if rated else (None, None)
+    return FieldTable(short_name(field["ruleset"]), field["players"], rows, field["unrated"], *fit)
+
+
+def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
+    place = order[rank]
+    rating = field["ratings"]["policies"][place] if field["ratings"] else None
+    reach = (rating["ci95"][1] - rating["ci95"][0]) / 2 if rating else None
+    cells = tuple(_cell(field["win_shares"][place][other]) for other in order)
+    return Row(rank + 1, short_name(field["policies"][place]), rating and rating["points"], reach, cells)
+
+
+def _cell(share: float | None) -> Cell | None:
+    return None if share is None else Cell(share, round(share * HEAT_STEPS))
