@@ -1,20 +1,18 @@
 """The dashboard's addresses: the list of jobs, one job, their live fragments, the API's reference, and static files."""
 
-from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import APIRouter, FastAPI, Query, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.events import EVENT_STREAM, STREAM_HEADERS, Produce
-from service.page import login, views
+from service.page import login, verdict_routes, views
+from service.page.answers import live, page
 from service.schemas.fields import JobState
-from service.state import JobId, ServiceState, StateOf
-from workers.errors import LedgerUnavailable, NotFound
+from service.state import JobId, StateOf
 
 STATIC: Final = Path(__file__).parent / "static"
 StateFilter = Annotated[JobState | None, Query()]
@@ -27,6 +25,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 def mount(app: FastAPI) -> None:
     """Add the pages and their files to the application."""
     app.include_router(router)
+    app.include_router(verdict_routes.router)
     app.include_router(login.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")
@@ -35,44 +34,29 @@ def mount(app: FastAPI) -> None:
 @router.get("/")
 def index(service: StateOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
     """The list of jobs."""
-    return _page(partial(views.jobs_page, service.ledger, state, cursor))
+    return page(partial(views.jobs_page, service.ledger, state, cursor))
 
 
 @router.get("/live")
 def live_index(service: StateOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
     """The list of jobs as it changes."""
     produce = partial(views.jobs_frame, service.ledger, state, cursor)
-    return _live(service, f"page jobs {state} {cursor}", produce)
+    return live(service, f"page jobs {state} {cursor}", produce)
 
 
 @router.get("/jobs/{id}")
 def job(id: JobId, service: StateOf, first: Position = 0) -> Response:  # noqa: A002
     """One job, its scenarios from number `first` on."""
-    return _page(partial(views.job_page, service.ledger, id, first))
+    return page(partial(views.job_page, service.ledger, id, first))
 
 
 @router.get("/jobs/{id}/live")
 def live_job(id: JobId, service: StateOf, first: Position = 0) -> Response:  # noqa: A002
     """One job as it goes on."""
-    return _live(service, f"page job {id} {first}", views.JobFrames(service.ledger, id, first))
+    return live(service, f"page job {id} {first}", views.JobFrames(service.ledger, id, first))
 
 
 @router.get("/docs")
 def docs() -> Response:
     """The API's reference, made by Swagger UI from our own files."""
     return HTMLResponse(views.render("docs.html"))
-
-
-def _page(make: Callable[[], str]) -> Response:
-    """A page, or a page that says why there is none."""
-    try:
-        return HTMLResponse(make())
-    except NotFound as error:
-        return HTMLResponse(views.render("problem.html", title="Not found", detail=str(error), retry=False), 404)
-    except LedgerUnavailable as error:
-        return HTMLResponse(views.render("problem.html", title="Redis is away", detail=str(error), retry=True), 503)
-
-
-def _live(service: ServiceState, key: str, produce: Produce) -> StreamingResponse:
-    frames = service.feeds.listen(key, produce, changes_only=True)
-    return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS)

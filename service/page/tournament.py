@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from service.labels import short_name
 from service.tournaments import tournament_documents
+from workers.engine.rules import resolve_ruleset
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import FINISHED, JobRecord
 from workers.jobs.spec import JobSpec
@@ -13,7 +14,7 @@ from workers.jobs.spec import JobSpec
 SCENARIOS_LIVE: Final = 500
 """A job of more scenarios shows its fields once it has ended: they are read whole for every picture."""
 HEAT_STEPS: Final = 10
-"""Shades of a pair's cell, from nothing won (0) to everything won."""
+"""Shades of a pair's cell, from nothing won (0) over an equal share (half way) to everything won."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,13 @@ def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
     place = order[rank]
     rating = field["ratings"]["policies"][place] if field["ratings"] else None
     reach = (rating["ci95"][1] - rating["ci95"][0]) / 2 if rating else None
-    cells = tuple(_cell(field["win_shares"][place][other]) for other in order)
+    equal = 1 / 2 if resolve_ruleset(field["ruleset"], field["players"]).partners else 1 / field["players"]
+    cells = tuple(_cell(field["win_shares"][place][other], equal) for other in order)
     return Row(rank + 1, short_name(field["policies"][place]), rating and rating["points"], reach, cells)
 
 
-def _cell(share: float | None) -> Cell | None:
-    return None if share is None else Cell(share, round(share * HEAT_STEPS))
+def _cell(share: float | None, equal: float) -> Cell | None:
+    if share is None:
+        return None
+    warmth = share / equal / 2 if share < equal else 1 - (1 - share) / (1 - equal) / 2
+    return Cell(share, round(warmth * HEAT_STEPS))

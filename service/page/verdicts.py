@@ -1,0 +1,141 @@
+"""What the pages of regressions show: all of them, one with its history, one run with the path of every likelihood ratio."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from service.events import Frame, event
+from service.labels import short_name
+from service.page.views import render
+from workers.errors import NotFound
+from workers.regressions.runs import Regressions
+from workers.regressions.spec import RegressionSpec, TestSpec
+from workers.regressions.store import Run
+
+RUNS_SHOWN: Final = 50
+PATH_WIDTH: Final = 640
+PATH_HEIGHT: Final = 200
+PATH_EDGE: Final = 6
+"""Room above and below a path, in units of the drawing."""
+POINTS_SHOWN: Final = 500
+"""Looks drawn of a longer path: the last one always, the others evenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a list: `verdict` is None while it is under way; times are unix seconds."""
+
+    id: str
+    created_at: float
+    finished_at: float | None
+    late: bool
+    verdict: str | None
+    tests: tuple[tuple[str, str | None], ...]
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionRow:
+    """A regression in the list; `due` is the unix second of its next run."""
+
+    spec: RegressionSpec
+    due: float | None
+    last: RunRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathDrawing:
+    """A ratio's path between its bounds: `points` of a polyline, and heights, in units of the drawing, from its top."""
+
+    points: str
+    upper: float
+    lower: float
+    zero: float
+    end: tuple[float, float]
+
+
+def list_page(regressions: Regressions) -> str:
+    """The page with every stored regression."""
+    store = regressions.store
+    rows = [_regression_row(regressions, spec) for spec in store.all()]
+    return render("regressions.html", regressions=rows)
+
+
+def regression_page(regressions: Regressions, name: str) -> str:
+    """The page of one regression; of a name that is not stored but was run once, its runs alone."""
+    runs = regressions.store.runs(name, RUNS_SHOWN)
+    try:
+        spec = regressions.store.load(name)
+    except NotFound:
+        if not runs:
+            raise
+        spec = None
+    due, tests = regressions.store.due_at(name), [_test(test) for test in spec.tests] if spec else []
+    return render(
+        "regression.html", name=name, spec=spec, tests=tests, due=due.timestamp() if due else None,
+        pins=regressions.store.pins(name), runs=[_run_row(regressions, run) for run in runs],
+    )  # fmt: skip
+
+
+def run_page(regressions: Regressions, name: str, run_id: str) -> str:
+    """The page of one run."""
+    shown = _run(regressions, name, run_id)
+    live = None if shown["row"].verdict else f"/regressions/{name}/runs/{run_id}/live"
+    return render("run.html", live=live, **shown)
+
+
+def run_frame(regressions: Regressions, name: str, run_id: str) -> Frame:
+    """The run at this moment."""
+    shown = _run(regressions, name, run_id)
+    return Frame(event("fragments", {"run": render("parts/run.html", **shown)}), last=shown["row"].verdict is not None)
+
+
+def draw_path(path: Sequence[tuple[int, float]], lower: float, upper: float) -> PathDrawing | None:
+    """The drawing of a path of (blocks, LLR) from (0, 0) on; None before the first look."""
+    if not path:
+        return None
+    shown = [*path[:: max(1, -(-len(path) // POINTS_SHOWN))], path[-1]]
+    ratios = [ratio for _, ratio in path]
+    low, high = min(lower, *ratios), max(upper, *ratios)
+    scale = (PATH_HEIGHT - 2 * PATH_EDGE) / (high - low)
+
+    def height(ratio: float) -> float:
+        return round(PATH_EDGE + (high - ratio) * scale, 1)
+
+    places = [(round(PATH_WIDTH * blocks / path[-1][0], 1), height(ratio)) for blocks, ratio in [(0, 0.0), *shown]]
+    points = " ".join(f"{across},{down}" for across, down in places)
+    return PathDrawing(points, height(upper), height(lower), height(0.0), places[-1])
+
+
+def _regression_row(regressions: Regressions, spec: RegressionSpec) -> RegressionRow:
+    newest = regressions.store.runs(spec.name, limit=1)
+    due = regressions.store.due_at(spec.name)
+    return RegressionRow(spec, due.timestamp() if due else None, _run_row(regressions, newest[0]) if newest else None)
+
+
+def _run_row(regressions: Regressions, run: Run) -> RunRow:
+    outcome = regressions.store.outcome(run.id) or {"verdict": None, "finished_at": None, "tests": None}
+    tests = outcome["tests"] if outcome["tests"] is not None else [report.to_json() for report in regressions.reports(run)]
+    return RunRow(
+        run.id, run.created_at, outcome["finished_at"], run.late, outcome["verdict"],
+        tuple((test["name"], test["verdict"]) for test in tests), sum(test["matches_saved"] for test in tests),
+    )  # fmt: skip
+
+
+def _run(regressions: Regressions, name: str, run_id: str) -> dict[str, Any]:
+    run = regressions.store.run(run_id)
+    if run.regression != name:
+        raise NotFound(f"{name} has no run {run_id}")
+    outcome = regressions.store.outcome(run_id)
+    tests = outcome["tests"] if outcome else [report.to_json() for report in regressions.reports(run)]
+    shown = [
+        {**_test(spec), **report, "drawing": draw_path(report["path"], report["lower"], report["upper"])}
+        for spec, report in zip(run.spec.tests, tests, strict=True)
+    ]
+    return {"run": run, "row": _run_row(regressions, run), "tests": shown}
+
+
+def _test(test: TestSpec) -> Mapping[str, Any]:
+    """A test with its policies and ruleset in short."""
+    labels = {name: short_name(getattr(test, name)) for name in ("candidate", "baseline", "ruleset")}
+    return test.to_json() | labels
