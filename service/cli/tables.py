@@ -55,7 +55,10 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]]) -> None:
 
 def _job_row(job: Mapping[str, Any]) -> Sequence[object]:
     progress = job["progress"]
-    done, size, created = done_share(progress), amount(job["matches"]), local_time(job["created_at"])
+    size, created = amount(job["matches"]), local_time(job["created_at"])
+    # A sequential test is done as soon as it is decided.
+    early = job["state"] == "done" and int(progress["matches_done"]) < int(progress["matches_total"])
+    done = "decided" if early else done_share(progress)
     return (job["id"], job["state"], done, size, created, job["name"])
 
 

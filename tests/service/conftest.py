@@ -1,6 +1,7 @@
 """A real API process's inside: uvicorn on a free port in a thread, on a real Redis; and real schedulers beside it."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -58,21 +59,37 @@ def stored(service: Service) -> Iterator[Callable[[], dict[bytes, bytes]]]:
         yield dump
 
 
+def _off_by(seconds: float) -> str:
+    """Python that puts the clock of its process off."""
+    if not seconds:
+        return ""
+    return f"""
+import datetime, time
+true = time.time
+class Off(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(true() + {seconds}, tz)
+time.time, datetime.datetime = (lambda: true() + {seconds}), Off
+"""
+
+
 @pytest.fixture
 def scheduler_factory(redis_url: str, tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """Starts real schedulers: `scheduler_factory(webhook_secret="...")`, keywords being settings. It answers with the log.
 
-    It waits until the scheduler runs, and stops every one at the end of the test.
+    With `clock`, the scheduler's own clock is off by so many seconds. It waits until the scheduler runs, and stops every one
+    at the end of the test.
     """
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(**settings: object) -> Path:
+    def start(*, clock: float = 0.0, **settings: object) -> Path:
         log = tmp_path / f"scheduler-{len(started)}.log"
         environment = os.environ | {"BLOCKYARD_REDIS_URL": redis_url}
         environment |= {f"BLOCKYARD_{setting.upper()}": str(value) for setting, value in settings.items()}
         with log.open("wb") as stream:
             process = subprocess.Popen(
-                [sys.executable, "-c", "from workers.scheduler import run; run()"],
+                [sys.executable, "-c", f"{_off_by(clock)}from workers.scheduler import run; run()"],
                 env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
             )  # fmt: skip
         started.append(process)
@@ -88,4 +105,4 @@ def scheduler_factory(redis_url: str, tmp_path: Path) -> Iterator[Callable[..., 
     for process in started:
         process.terminate()
     for process in started:
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(PATIENCE) in (0, -signal.SIGKILL)

@@ -68,6 +68,9 @@ def test_a_run_is_shown_while_it_goes_on_and_with_its_verdict(
     badges = [part["class"] for part in page.of("span") if (part.get("class") or "").startswith("badge")]
     assert badges == ["badge regressed", "badge regressed", "badge passed", "badge failed"]
 
+    # The job of a test that was decided before its cap does not look as if it had stopped half way.
+    assert "decided" in load(http, f"/jobs/{weaker['job']}").words
+
     history = load(http, "/regressions/nightly")
     assert address in [link["href"] for link in history.of("a")]
     assert f"{TEST['name']}: regressed" in history.words
