@@ -168,8 +168,8 @@ def _begin(client: "Client", what: str, candidate: Any, labels: Mapping[str, str
 
 def _await(client: "Client", begun: "Run", timeout: float | None) -> "Run":
     note(f"run {begun['id']}")
-    _note_plan(client, begun)
     try:
+        _note_plan(client, begun)
         return client.wait_for_run(begun["regression"], begun["id"], timeout=timeout)
     except KeyboardInterrupt:
         note(f"the run goes on; see it again with: blockyard regress history {begun['regression']}")

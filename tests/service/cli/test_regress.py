@@ -110,6 +110,21 @@ def test_a_wait_ends_in_time_and_the_run_goes_on(ask: Command, write: Callable[.
         assert client.run("nightly", found["id"])["state"] == "running"
 
 
+def test_an_interrupted_wait_says_that_the_run_goes_on(
+    ask: Command, write: Callable[..., str], service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for moment in ("wait_for_run", "workers"):
+        monkeypatch.setattr(Client, moment, interrupt)
+        said = ask("regress", "run", write(SPEC), "--wait")
+        assert (said.code, said.out) == (130, "")
+        assert "the run goes on; see it again with: blockyard regress history nightly" in said.err
+    with Client(service.url) as client:
+        assert [run["state"] for run in client.runs("nightly")] == ["running", "running"]
+
+
 def test_a_stored_regression_is_run_listed_promoted_and_deleted(ask: Command, write: Callable[..., str]) -> None:
     assert (ask("regress", "list").out, ask("regress", "list").err) == ("", "no regressions\n")
     put = ask("regress", "put", write({**SPEC, "tests": [GONE], "schedule": "0 2 * * *"}))
