@@ -2,6 +2,7 @@
 
 import json
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,44 @@ def test_a_million_million_blocks() -> None:
     factor = 10**7
     large = log_likelihood_ratio({0: 65183 * factor, 1: 175189 * factor, 2: 59628 * factor}, 2, 0.49, 0.5)
     assert large == pytest.approx(small * factor, rel=1e-9)
+
+
+def literal_ratio(scores: dict[int, int], units: int, s0: float, s1: float) -> Decimal:
+    """The ratio from its definition, at 60 digits, the root by bisection."""
+    with localcontext() as context:
+        context.prec = 60
+        return _literal(scores, units, Decimal(s1)) - _literal(scores, units, Decimal(s0))
+
+
+def _literal(scores: dict[int, int], units: int, share: Decimal) -> Decimal:
+    cells = [(Decimal(value) / units - share, Decimal(count)) for value, count in scores.items() if count]
+
+    def slope(theta: Decimal) -> Decimal:
+        return sum((count * offset / (1 + theta * offset) for offset, count in cells), Decimal(0))
+
+    inside = 1 - Decimal(10) ** -50  # at the very ends an observed end point divides by nothing
+    low, high = -inside / (1 - share), inside / share
+    if slope(low) <= 0 or slope(high) >= 0:
+        low = high = low if slope(low) <= 0 else high
+    for _ in range(180):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return -sum((count * (1 + low * offset).ln() for offset, count in cells), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {0: 217_276_666_666, 1: 583_963_333_334, 2: 198_760_000_000},
+        {0: 255_000_000_000, 1: 500_000_000_003, 2: 244_999_999_997},
+        {0: 1, 1: 10**12}, {1: 10**12, 2: 3}, {0: 10**12, 2: 1}, {0: 10**12 // 2, 2: 10**12 // 2}, {0: 21, 1: 950, 2: 29},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_million_million_blocks_have_the_ratio_of_the_definition(scores: dict[int, int]) -> None:
+    # The bounds are about 3: an error of 1e-5 decides nothing.
+    literal = float(literal_ratio(scores, 2, 0.49, 0.5))
+    assert log_likelihood_ratio(scores, 2, 0.49, 0.5) == pytest.approx(literal, rel=1e-12, abs=1e-5)
 
 
 @given(

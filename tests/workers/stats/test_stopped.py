@@ -95,6 +95,20 @@ def test_a_plan_predicts_simulated_tests(alpha: float, beta: float) -> None:
     assert abs(lengths.mean() - made.expected_blocks) < 4 * lengths.std() / math.sqrt(runs) + 0.1 * made.expected_blocks
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_plan_around_no_drift_meets_the_plan_beside_it(sign: int) -> None:
+    # The expansion holds up to a drift of 1e-4 of the bounds' width; beyond it is the quotient. With unequal errors its linear
+    # term is a hundred thousandth of the whole.
+    bounds = Bounds.of_errors(0.20, 0.02)
+    width = bounds.upper - bounds.lower
+    inside, outside = (
+        plan(share=0.495 + sign * reach * 1e-4 / width * 0.01, variance=0.1, s0=0.49, s1=0.5, bounds=bounds)
+        for reach in (0.99, 1.01)
+    )
+    assert inside.expected_blocks == pytest.approx(outside.expected_blocks, rel=1e-6)
+    assert inside.pass_chance == pytest.approx(outside.pass_chance, rel=1e-5)
+
+
 def test_no_variance_gives_the_plain_share() -> None:
     estimate = stopped_estimate(
         blocks=146, mean=0.5, variance=0.0, s0=0.49, s1=0.5, bounds=Bounds.of_errors(0.05, 0.05), decision="passed"
