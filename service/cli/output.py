@@ -4,7 +4,9 @@ Rich is imported where something is drawn, so that commands which print JSON or 
 """
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +23,11 @@ UNBROKEN: Final = 32
 
 
 def note(text: str) -> None:
-    """A line for the person who looks on."""
+    """A line for the person who looks on; in a terminal that is too narrow for it, broken between words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        broken = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(map(broken.fill, text.splitlines()))
     typer.echo(text, err=True)
 
 

@@ -114,10 +114,21 @@ def _regression_row(regressions: Regressions, spec: RegressionSpec) -> Regressio
 
 
 def _run_row(regressions: Regressions, run: Run) -> RunRow:
-    outcome = regressions.store.outcome(run.id) or {"verdict": None, "finished_at": None, "tests": None}
-    tests = outcome["tests"] if outcome["tests"] is not None else [report.to_json() for report in regressions.reports(run)]
+    return _row(run, _standing(regressions, run))
+
+
+def _standing(regressions: Regressions, run: Run) -> Mapping[str, Any]:
+    """A run's outcome; while it has none, its tests as they stand."""
+    outcome = regressions.store.outcome(run.id)
+    if outcome is not None:
+        return outcome
+    return {"verdict": None, "finished_at": None, "tests": [report.to_json() for report in regressions.reports(run)]}
+
+
+def _row(run: Run, standing: Mapping[str, Any]) -> RunRow:
+    tests = standing["tests"]
     return RunRow(
-        run.id, run.created_at, outcome["finished_at"], run.late, outcome["verdict"],
+        run.id, run.created_at, standing["finished_at"], run.late, standing["verdict"],
         tuple((test["name"], test["verdict"]) for test in tests), sum(test["matches_saved"] for test in tests),
     )  # fmt: skip
 
@@ -126,13 +137,12 @@ def _run(regressions: Regressions, name: str, run_id: str) -> dict[str, Any]:
     run = regressions.store.run(run_id)
     if run.regression != name:
         raise NotFound(f"{name} has no run {run_id}")
-    outcome = regressions.store.outcome(run_id)
-    tests = outcome["tests"] if outcome else [report.to_json() for report in regressions.reports(run)]
+    standing = _standing(regressions, run)
     shown = [
         {**_test(spec), **report, "drawing": draw_path(report["path"], report["lower"], report["upper"])}
-        for spec, report in zip(run.spec.tests, tests, strict=True)
+        for spec, report in zip(run.spec.tests, standing["tests"], strict=True)
     ]
-    return {"run": run, "row": _run_row(regressions, run), "tests": shown}
+    return {"run": run, "row": _row(run, standing), "tests": shown}
 
 
 def _test(test: TestSpec) -> Mapping[str, Any]:

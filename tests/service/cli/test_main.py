@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.cli.output import note
 from service.local.ports import first_free
 from tests.service.cli.conftest import Command
 
@@ -49,6 +50,19 @@ def test_overview_lists_every_command_and_cuts_no_sentence(blockyard: Command) -
     assert "..." not in said.out.replace("[ARGS]...", "")
     assert "130 interrupted" in said.out
     assert blockyard().out == said.out
+
+
+def test_notes_are_broken_between_words_in_a_narrow_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "see it again with: blockyard regress history a-regression-of-the-night\nthe end"
+    note(text)
+    assert capsys.readouterr().err == f"{text}\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    note(text)
+    broken = "see it again with: blockyard\n  regress history\n  a-regression-of-the-night\nthe end\n"
+    assert capsys.readouterr().err == broken
 
 
 def test_version(blockyard: Command) -> None:
