@@ -128,6 +128,9 @@ def test_a_cancelled_job_stops_its_test(bench: Bench, regressions: Regressions) 
     bench.ledger.cancel(run.job_id(0))
     regressions.advance()
     assert verdict_of(regressions, run) == "stopped"
+    # Nothing was saved by deciding early: nothing was decided.
+    (report,) = regressions.reports(run)
+    assert (report.verdict, report.matches_saved, report.share) == ("stopped", 0, None)
 
 
 def test_a_baseline_that_is_gone_fails_the_run_by_name(regressions: Regressions) -> None:
