@@ -111,6 +111,8 @@ def test_a_run_without_a_seed_has_its_own(regressions: Regressions) -> None:
     runs = [regressions.start("nightly") for _ in range(2)]
     assert runs[0].seed != runs[1].seed
     assert all(0 <= run.seed < 2**53 for run in runs)
+    # A function of the id alone: two schedulers that begin a run at once begin the same one.
+    assert [runs_module.seed_of(run.id) for run in runs] == [run.seed for run in runs]
     assert [run.id for run in regressions.store.runs("nightly")] == [runs[1].id, runs[0].id]
 
 
@@ -176,6 +178,9 @@ def test_two_schedulers_start_a_due_run_once(bench: Bench, regressions: Regressi
     bench.ledger.store.read(("ZADD", f"{REGRESSIONS}:due", (due - timedelta(minutes=1)).timestamp(), "nightly"))
     other.start_due()
     assert len(regressions.store.runs("nightly")) == 1
+    assert regressions.store.due_at("nightly") == due
+    # One that stalled before it planned does not set back what another has planned since.
+    regressions.store.plan("nightly", due - timedelta(minutes=1))
     assert regressions.store.due_at("nightly") == due
 
 
