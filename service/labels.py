@@ -9,12 +9,19 @@ def short_name(value: object) -> str:
         case {"name": name, **others}:
             parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
         case {"preset": name, **others}:
-            parts = [str(name), *(f"{key} {_plain(other)}" for key, other in others.items())]
+            parts = [str(name), *(_parameter(key, other) for key, other in others.items())]
         case Mapping():
             parts = [f"{key} {_plain(other)}" for key, other in value.items()]
         case _:
             parts = [str(value)]
     return "; ".join(parts)
+
+
+def _parameter(key: str, value: object) -> str:
+    """`ends target 50`; what is true is named, what is false or absent is said to be missing."""
+    if value is True:
+        return key
+    return f"no {key}" if value is False or value is None else f"{key} {_plain(value)}"
 
 
 def _plain(value: object) -> str:

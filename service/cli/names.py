@@ -44,9 +44,9 @@ def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> N
 
 
 def rulesets(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
-    """List the rulesets that can be named, with what each does."""
+    """List the rulesets that can be named: what each plays, where that comes from, and what was decided."""
     if url is None:
-        from workers.engine.rules import describe_rulesets
+        from workers.engine.explained import describe_rulesets
 
         found: list[dict[str, Any]] = describe_rulesets()
     else:
@@ -57,8 +57,16 @@ def rulesets(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> N
     if as_json:
         print_json(found)
         return
-    table(("ruleset", "what it does"), [(item["name"], item["summary"]) for item in found])
-    note("every parameter: blockyard rulesets --json")
+    for item in found:
+        table((item["name"], ""), _explained(item))
+    names = ", ".join(found[0]["parameters"]["properties"]) if found else ""
+    note(f"parameters: {names}\nwhat each may be: blockyard rulesets --json")
+
+
+def _explained(item: Mapping[str, Any]) -> list[Sequence[object]]:
+    """A ruleset as lines: its rules, its choices and its source."""
+    parts = {"plays": item["rules"], "decided": item["choices"], "source": [item["source"]]}
+    return [(part if first == 0 else "", text) for part, texts in parts.items() for first, text in enumerate(texts)]
 
 
 def _parameters(item: Mapping[str, Any]) -> str:

@@ -10,19 +10,21 @@ from service.labels import short_name
 
 def print_results(results: Sequence[Mapping[str, Any]]) -> None:
     """A line for each place of each scenario."""
-    columns = ("#", "policy", ">matches", ">wins", ">share", ">± 95 %", ">Elo")
-    table(columns, [row for result in results for row in _result_rows(result)])
+    shared = any(int(result["draws"]) for result in results)
+    columns = ("#", "policy", ">matches", ">wins", *((">shared",) if shared else ()), ">share", ">± 95 %", ">Elo")
+    table(columns, [row for result in results for row in _result_rows(result, shared=shared)])
     if len(results) == 1 and results:
         _note_scenario(results[0])
 
 
-def _result_rows(result: Mapping[str, Any]) -> Iterator[Sequence[object]]:
+def _result_rows(result: Mapping[str, Any], *, shared: bool) -> Iterator[Sequence[object]]:
     scenario = result["scenario"]
     for place, (policy, estimate) in enumerate(zip(result["policies"], result["estimates"]["policies"], strict=True)):
         first = place == 0
         yield (
             scenario["index"] if first else "", short_name(policy["policy"]), amount(policy["matches"]) if first else "",
-            amount(policy["wins"]), percent(estimate["win_share"]), _half_width(estimate["ci95"]), _elo(estimate["elo"]),
+            amount(policy["wins"]), *((amount(policy["shared_wins"]),) if shared else ()), percent(estimate["win_share"]),
+            _half_width(estimate["ci95"]), _elo(estimate["elo"]),
         )  # fmt: skip
 
 

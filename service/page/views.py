@@ -104,14 +104,14 @@ def _results(ledger: Ledger, record: JobRecord, spec: JobSpec, first: int) -> di
 
 
 def _scenario(result: dict[str, Any]) -> dict[str, Any]:
-    players = result["scenario"]["players"]
+    sides = 2 if result["ruleset"]["partners"] else result["scenario"]["players"]
     places = []
     for estimate in result["estimates"]["policies"]:
         share, interval = estimate["win_share"], estimate["ci95"]
         bar = None
         if share is not None:
             low, high = interval or (share, share)
-            bar = Bar(100 * share, 100 * low, 100 * high, 100 / players)
+            bar = Bar(100 * share, 100 * low, 100 * high, 100 / sides)
         places.append({**estimate, "label": short_name(estimate["policy"]), "bar": bar})
     scenario = {**result["scenario"], "ruleset_label": short_name(result["scenario"]["ruleset"])}
     return {**result, "scenario": scenario, "places": places}

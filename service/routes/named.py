@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path
 from service.routes.documented import problems
 from service.schemas.answers import DescribedList, WorkersAnswer, worker_answer
 from service.state import StateOf
+from workers.engine.explained import describe_rulesets
 from workers.engine.policies import describe_policies
-from workers.engine.rules import describe_rulesets
 
 router = APIRouter(prefix="/v1", tags=["named things"])
 

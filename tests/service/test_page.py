@@ -102,6 +102,22 @@ def test_a_job_shows_its_shares_with_intervals(http: httpx2.Client, hands: Hands
     assert len(page.of("svg")) == 1 + 5
 
 
+def test_sides_share_equally_at_half_and_rulesets_are_named(http: httpx2.Client, hands: Hands) -> None:
+    ruleset = {"preset": "traditional", "partners": True, "ends": {"rounds": 1}}
+    scenario = {"policies": ["random", "heaviest"] * 2, "matches": 60, "ruleset": ruleset}
+    job = http.post("/v1/jobs", json={"seed": 3, "scenarios": [scenario]}).json()["id"]
+    hands.work()
+    page = load(http, f"/jobs/{job}")
+    assert "4 players, traditional; partners; ends rounds 1" in page.words
+    assert "an equal share is 50.00 %" in page.words
+    (result,) = http.get(f"/v1/jobs/{job}/results").json()["results"]
+    assert (f"{result['draws']} drawn" in page.words) == (result["draws"] > 0)
+    for one, partner in ((0, 2), (1, 3)):
+        for name in ("wins", "shared_wins", "points"):
+            assert result["policies"][one][name] == result["policies"][partner][name]
+    assert sum(policy["wins"] + policy["shared_wins"] / 2 for policy in result["policies"]) == 2 * result["matches"]
+
+
 def test_many_scenarios_have_pages(http: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "SCENARIOS_SHOWN", 2)
     body = {"scenarios": [{"policies": ["heaviest", "random"], "matches": 2}] * 5}

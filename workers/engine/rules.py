@@ -13,7 +13,7 @@ players into a `Ruleset`, in which every parameter has one value. The rules them
 - The next leader sits clockwise from the last one, or is the loser or the winner of the round.
 - The match ends at a target that is reached or exceeded, or after a fixed number of rounds.
 
-Choices where the sources are silent: see `CHOICES`.
+What was decided where the sources are silent stands in `explained`.
 """
 
 from collections.abc import Mapping
@@ -37,17 +37,6 @@ MAX_TARGET: Final = 1_000_000
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 8
 MAX_PLAYERS_DOUBLE_SIX: Final = 4
-
-CHOICES: Final = (
-    "Equal values at both ends make one move of a tile, not two.",
-    "Of equally heavy tiles the one with the higher half opens when nobody holds a double.",
-    "Among equal losers the first one clockwise from the winner leads next; after a round that nobody won the leader stays"
-    " under loser and winner, and moves on under clockwise.",
-    "Hands that tie in every tile win nothing.",
-    "A player who can place a tile may not draw.",
-    "A side of partners wins the other side's pips only.",
-    "A match undecided after 10,000 rounds counts as unfinished.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +120,11 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
 """The named rulesets. A value may be a table by number of players."""
 
 PARAMETERS: Final = tuple(PRESETS["block"])
-_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "opening": get_args(Opening), "next_leader": get_args(NextLeader), "blocked_tie": get_args(BlockedTie),
     "blocked_award": get_args(BlockedAward), "partner_count": get_args(PartnerCount),
 }  # fmt: skip
+"""Parameters that are one of some words."""
 
 
 def resolve_ruleset(value: object, players: int, path: str = "ruleset") -> Ruleset:
@@ -158,9 +148,9 @@ class _Resolver:
     def resolve(self, value: object) -> Ruleset:
         preset, overrides = self._read_name(value)
         given = {**PRESETS[preset], **{name: overrides[name] for name in overrides if name != "preset"}}
-        words: dict[str, Any] = {name: self._word(name, self._by_players(name, given[name])) for name in _WORDS}
+        words: dict[str, Any] = {name: self._word(name, self._by_players(name, given[name])) for name in WORDS}
         highest = self._by_players("set", given["set"])
-        if highest not in SETS or isinstance(highest, bool):
+        if type(highest) is not int or highest not in SETS:
             self._refuse("set", f"must be 6, 9 or 12, not {highest!r}")
             highest = 6
         hand = self._whole("hand", self._by_players("hand", given["hand"]), 1, set_size(highest))
@@ -202,8 +192,8 @@ class _Resolver:
         return value[str(self.players)]
 
     def _word(self, name: str, value: object) -> str:
-        if value not in _WORDS[name]:
-            self._refuse(name, f"must be one of {', '.join(_WORDS[name])}, not {value!r}")
+        if value not in WORDS[name]:
+            self._refuse(name, f"must be one of {', '.join(WORDS[name])}, not {value!r}")
         return str(value)
 
     def _whole(self, name: str, value: object, low: int, high: int) -> int:
@@ -261,61 +251,3 @@ class _Resolver:
 
     def _refuse(self, path: str, message: str) -> None:
         self.errors.append(FieldError(path, message))
-
-
-_SUMMARIES: Final[Mapping[str, str]] = {
-    "block": "Every seat for itself, undealt tiles stay out, tied blocks win nothing; to 100 points, 61 with 3 or 4 players",
-    "traditional": "The highest double opens, the loser leads on, tied blocks go by the lightest tile; until 100 is exceeded",
-    "draw": "As traditional, but who cannot play draws from the stock until a tile fits; its last two tiles stay",
-}
-
-
-def describe_rulesets() -> list[dict[str, Any]]:
-    """Every preset: `{name, summary, values, parameters, choices}`.
-
-    `values` is what the preset says, `parameters` the JSON Schema of what may override it in `{"preset": name, ...}`, and
-    `choices` says what was decided where the sources are silent.
-    """
-    return [
-        {
-            "name": name, "summary": _SUMMARIES[name], "values": dict(values), "parameters": _schema(),
-            "choices": list(CHOICES),
-        }
-        for name, values in PRESETS.items()
-    ]  # fmt: skip
-
-
-def _schema() -> dict[str, Any]:
-    largest = set_size(max(SETS))
-    words = {name: {"enum": list(choices)} for name, choices in _WORDS.items()}
-    ends = {
-        "target": _whole_schema(1, MAX_TARGET), "at": {"enum": ["reach", "exceed"]},
-        "rounds": _whole_schema(1, MAX_ROUNDS),
-    }  # fmt: skip
-    limit = {"anyOf": [{"type": "null"}, _whole_schema(1, largest)]}
-    drawing = {"limit": limit, "reserve": _whole_schema(0, largest)}
-    texts = {
-        "set": "the highest value of the tiles", "hand": "tiles dealt to each player",
-        "opening": "who leads a match's first round: a fair lot, or the holder of the highest double, who opens with it",
-        "next_leader": "who leads each later round", "blocked_tie": "how hands of equal pips are told apart when blocked",
-        "blocked_award": "whether the winner's own pips are taken off when blocked",
-        "ends": "a target that is reached or exceeded, or a fixed number of rounds; what is not given comes from the preset",
-        "draw": "null for no drawing; limit: tiles a turn at most, null for no limit; reserve: tiles that are never drawn",
-        "partners": "seats 0 and 2 against 1 and 3; needs 4 players",
-        "partner_count": "what decides a blocked round of partners: the lightest single hand, or the sides' totals",
-    }  # fmt: skip
-    schemas: dict[str, dict[str, Any]] = {
-        "set": {"enum": list(SETS)}, "hand": _whole_schema(1, largest), **words,
-        "ends": {"type": "object", "additionalProperties": False, "properties": ends},
-        "draw": {"type": ["object", "null"], "additionalProperties": False, "properties": drawing},
-        "partners": {"type": "boolean"},
-    }  # fmt: skip
-    properties = {name: {**schemas[name], "description": texts[name]} for name in PARAMETERS}
-    return {
-        "type": "object", "additionalProperties": False, "properties": properties,
-        "description": 'A value may be given by number of players, such as {"2": 7, "3": 5}.',
-    }  # fmt: skip
-
-
-def _whole_schema(low: int, high: int) -> dict[str, Any]:
-    return {"type": "integer", "minimum": low, "maximum": high}

@@ -221,6 +221,21 @@ def test_match_is_replayed_and_drawn(ask: Command, submit: Callable[..., str]) -
     assert ask("replay", job, "--scenario", "3").code == 2
 
 
+def test_shared_wins_stand_in_the_table_where_there_are_any(ask: Command, hands: Hands, tmp_path: Path) -> None:
+    rounds = {"preset": "block", "ends": {"rounds": 1}}
+    file = tmp_path / "rounds.json"
+    scenario = {"policies": ["random", "heaviest"], "matches": 400, "ruleset": rounds}
+    file.write_bytes(orjson.dumps({"seed": 1, "scenarios": [scenario]}))
+    job = ask("submit", str(file)).out.strip()
+    hands.work()
+    said = ask("results", job)
+    (result,) = orjson.loads(ask("results", job, "--json").out)["results"]
+    assert result["draws"] > 0
+    assert "shared" in said.out
+    assert str(result["policies"][0]["shared_wins"]) in said.out.split()
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
 def test_workers_are_listed(ask: Command, submit: Callable[..., str], hands: Hands) -> None:
     assert ask("workers").err == "no workers\n"
     submit()

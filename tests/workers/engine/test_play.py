@@ -90,6 +90,48 @@ def test_tiles_are_conserved_and_scores_never_fall(data: st.DataObject, table: t
         scores = played.scores
 
 
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), table=strategies.rulesets(), seed=strategies.seeds)
+def test_nobody_passes_who_could_play_or_draw_and_the_reserve_stays(
+    data: st.DataObject, table: tuple[dict[str, Any], int], seed: int
+) -> None:
+    ruleset, players = table
+    field = data.draw(st.lists(strategies.policies, min_size=players, max_size=players))
+    limit, reserve = (ruleset["draw"]["limit"], ruleset["draw"]["reserve"]) if ruleset["draw"] else (0, 91)
+    for played in replay_match(lineup(field, ruleset=ruleset, seed=seed), 0, 0).rounds:
+        hands = [set(hand) for hand in played.deal.hands]
+        stock = list(played.deal.stock)
+        drawable_at_first = max(0, len(stock) - reserve)
+        ends: tuple[int, ...] = ()
+        for ply in played.plies:
+            # Each tile was drawn because nothing before it fitted.
+            fits = not ends or any(set(tile) & set(ends) for tile in hands[ply.seat])
+            assert not (fits and ply.drawn)
+            for tile in ply.drawn:
+                assert not fits
+                assert len(stock) > reserve
+                assert stock.pop(0) == tile
+                hands[ply.seat].add(tile)
+                fits = bool(set(tile) & set(ends))
+            assert limit is None or len(ply.drawn) <= limit
+            if ply.placement is None:
+                assert not fits
+                assert len(stock) <= reserve or len(ply.drawn) == limit
+                continue
+            tile, end = ply.placement
+            assert tile in hands[ply.seat]
+            assert not ply.drawn or tile == ply.drawn[-1]
+            hands[ply.seat].remove(tile)
+            if not ends:
+                ends = tile
+            else:
+                assert end in ends
+                assert end in tile
+                other = ends[1] if ends[0] == end else ends[0]
+                ends = (sum(tile) - end, other)
+        assert len(played.deal.stock) - len(stock) <= drawable_at_first
+
+
 def test_rows_do_not_depend_on_how_blocks_are_cut() -> None:
     playing = lineup(["heaviest", "random", "double"], seed=5)
     whole = play_blocks(playing, 10, 30)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 
 from tests.workers.engine import strategies
+from workers.engine.explained import describe_rulesets
 from workers.engine.reference import settle_blocked
-from workers.engine.rules import PARAMETERS, PRESETS, Draw, Ends, describe_rulesets, resolve_ruleset
+from workers.engine.rules import PARAMETERS, PRESETS, Draw, Ends, resolve_ruleset
 from workers.errors import InvalidInput
 
 

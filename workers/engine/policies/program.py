@@ -8,7 +8,7 @@ Weights are fixed-point, thousandths as whole numbers: no floating-point value d
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
@@ -80,6 +80,13 @@ class Program:
     prefer: tuple[Preference, ...] = ()
     weights: tuple[int, ...] | None = None
     finish: Finish = Finish.TOP
+
+    def simplified(self) -> "Program":
+        """The same play without a last preference that the finish repeats: the top placement has the most pips anyway."""
+        prefer = self.prefer
+        while prefer and prefer[-1] == Preference(Feature.PIPS) and self.finish is Finish.TOP and self.weights is None:
+            prefer = prefer[:-1]
+        return replace(self, prefer=prefer)
 
     def encode(self) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
         """`[PROGRAM_WORDS]` int32, as the kernels read it; a preference is `feature * 2 + fewest`."""

@@ -2,5 +2,8 @@
 
 `door` is called from Python; `match` loops over matches, `round` over plies, `choose` runs the policies' programs, `settle`
 ends rounds and matches, `deal` and `random` are the addressed deals and numbers, `layout` says what stands where in the
-arrays, `bits` counts bits.
+arrays, `bits` counts bits, `nth` finds the tile at a place.
+
+What it is called for every round or ply is written out where it is called: a call passes on every part of a dozen arrays,
+which took as long as a ply. Indexes become unsigned words first, since for a signed one numba lets it count from the end.
 """

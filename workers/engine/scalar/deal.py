@@ -1,8 +1,13 @@
 """Deals, compiled: `deal.deal_round` and the leader's lot into word-pair hands."""
 
+import numpy as np
+from numba import uint64
+
 from workers.engine import rng
 from workers.engine.compile import compiled
-from workers.engine.scalar.bits import bit, count, first_tile, last_tile, lowest, single, word
+from workers.engine.lanes.bits import deposit
+from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, LOWER, SEGMENT, START_BITS, SUBSETS, UPPER_BITS
+from workers.engine.scalar.bits import last_tile, lowest, ones, single, word
 from workers.engine.scalar.layout import (
     ALL,
     DOUBLES,
@@ -11,17 +16,24 @@ from workers.engine.scalar.layout import (
     HAND,
     NONE,
     PLAYERS,
+    RESERVE,
     TILES,
     UNRANKED,
     ZERO,
     Integers,
-    Masks,
+    Shorts,
     Word,
     Words,
     typed,
 )
-from workers.engine.scalar.random import addressed_pair, scaled
+from workers.engine.scalar.random import addressed_pair, addressed_words, scaled
+from workers.engine.tiles import set_size
 
+_ALL = np.uint64((1 << set_size(6)) - 1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+_BUCKET_BITS, _IN_BUCKET = np.uint64(BUCKET_BITS), np.uint64((1 << BUCKET_BITS) - 1)
+_START, _UPPER = np.uint64((1 << START_BITS) - 1), np.uint64((1 << UPPER_BITS) - 1)
+_UPPER_SHIFT, _LOWER_SHIFT, _LOWER = np.uint64(START_BITS), np.uint64(START_BITS + UPPER_BITS), np.uint64(LOWER)
 _DEAL, _LOT, _STOCK = typed(rng.DEAL), typed(rng.LOT), typed(rng.STOCK)
 
 
@@ -31,13 +43,13 @@ def leader_by_lot(rules: Integers, seed: Word, block: Word) -> int:
     return scaled(addressed_pair(seed, block, ZERO, _LOT, ZERO)[0], rules[PLAYERS])
 
 
-@compiled()
+@compiled(inline=True)
 def opening_tile(rules: Integers, tile_sets: Words, hands: Words) -> tuple[int, int]:
     """`reference.opening_tile`: (seat, tile)."""
     best_seat, best_tile = NONE, NONE
     for only_doubles in range(1, -1, -1):
         for seat in range(rules[PLAYERS]):
-            low, high = hands[2 * seat], hands[2 * seat + 1]
+            low, high = hands[word(2 * seat)], hands[word(2 * seat + 1)]
             if only_doubles:
                 low, high = low & tile_sets[DOUBLES], high & tile_sets[DOUBLES + 1]
             if (low | high) and last_tile(low, high) > best_tile:
@@ -47,103 +59,90 @@ def opening_tile(rules: Integers, tile_sets: Words, hands: Words) -> tuple[int, 
     return best_seat, best_tile
 
 
-@compiled()
+@compiled(inline=True)
 def deal_round(
-    rules: Integers, tile_sets: Words, subsets: Masks, begins: Integers, binomials: Integers, seed: Word, block: Word,
-    round_number: int, hands: Words, stock: Integers,
+    rules: Integers, tile_sets: Words, hand_figures: Integers, begins: Words, before: Shorts, segments: Words, lowers: Shorts,
+    seed: Word, block: Word, round_number: int, hands: Words, stock: Integers, words: Words,
 ) -> int:  # fmt: skip
     """Deal into `hands` (`[2 * MAX_SEATS]` words) and, where tiles are drawn, into `stock` (tiles in drawing order).
 
-    Returns the size of the stock, 0 where nothing is ever drawn.
+    Returns the size of the stock, 0 where nothing is ever drawn. `words` is room for `MAX_WORDS` random numbers.
     """
     if rules[UNRANKED]:
-        _unranked_hands(rules, subsets, begins, binomials, seed, block, round_number, hands)
+        _unranked_hands(
+            rules, hand_figures, begins, before, segments, lowers, seed, block, round_number, hands, words
+        )  # fmt: skip
     else:
-        _shuffled_hands(rules, seed, block, round_number, hands, stock)
+        _shuffled_hands(rules, seed, block, round_number, hands, stock, words)
     if not rules[DRAWING]:
         return ZERO
     low, high = tile_sets[ALL], tile_sets[ALL + 1]
     for seat in range(rules[PLAYERS]):
-        low &= ~hands[2 * seat]
-        high &= ~hands[2 * seat + 1]
-    size = count(low, high)
-    for position in range(size):
-        stock[position] = first_tile(low, high)
-        gone_low, gone_high = single(stock[position])
-        low &= ~gone_low
-        high &= ~gone_high
-    _shuffle(stock, size, size - 1, seed, block, round_number, _STOCK)
+        low &= ~hands[word(2 * seat)]
+        high &= ~hands[word(2 * seat + 1)]
+    size = ZERO
+    while low:
+        stock[word(size)] = lowest(low)
+        low &= low - word(1)
+        size += 1
+    while high:
+        stock[word(size)] = 64 + lowest(high)
+        high &= high - word(1)
+        size += 1
+    # Tiles that are never drawn need no order.
+    addressed_words(seed, block, round_number, _STOCK, size, words)
+    _shuffle(stock, size, min(size - 1, max(ZERO, size - rules[RESERVE])), words)
     return size
 
 
-@compiled()
-def _shuffle(order: Integers, size: int, steps: int, seed: Word, block: Word, round_number: int, stream: int) -> None:
-    """The first `steps` steps of Durstenfeld's shuffle of `order[:size]`."""
-    even = odd = EMPTY
+@compiled(inline=True)
+def _shuffle(order: Integers, size: int, steps: int, words: Words) -> None:
+    """The first `steps` steps of Durstenfeld's shuffle of `order[:size]`, each with a word of its own."""
     for step in range(steps):
-        if step % 2 == 0:
-            even, odd = addressed_pair(seed, block, round_number, stream, step // 2)
-        other = step + scaled(odd if step % 2 else even, size - step)
-        order[step], order[other] = order[other], order[step]
-
-
-@compiled()
-def _unranked_hands(
-    rules: Integers, subsets: Masks, begins: Integers, binomials: Integers, seed: Word, block: Word, round_number: int,
-    hands: Words,
-) -> None:  # fmt: skip
-    """Each seat's hand is a numbered subset of the tiles that the seats before it left."""
-    hand = rules[HAND]
-    taken = EMPTY
-    even = odd = EMPTY
-    for seat in range(rules[PLAYERS]):
-        if seat % 2 == 0:
-            even, odd = addressed_pair(seed, block, round_number, _DEAL, seat // 2)
-        among = rules[TILES] - seat * hand
-        rank = scaled(odd if seat % 2 else even, binomials[among * 29 + hand])
-        in_table = begins[seat] >= 0
-        mask = word(subsets[begins[seat] + rank]) if in_table else _unrank(binomials, rank, hand, among)
-        mask = _spread(mask, taken)
-        hands[2 * seat], hands[2 * seat + 1] = mask, EMPTY
-        taken |= mask
-
-
-@compiled()
-def _unrank(binomials: Integers, rank: int, size: int, among: int) -> Word:
-    """`deal.unrank_subset` as a mask over the positions 0 to among - 1."""
-    mask = EMPTY
-    position = among
-    for left in range(size, 0, -1):
-        while binomials[position * 29 + left] > rank:
-            position -= 1
-        mask |= bit(position)
-        rank -= binomials[position * 29 + left]
-    return mask
+        other = step + scaled(words[word(step)], size - step)
+        order[word(step)], order[word(other)] = order[word(other)], order[word(step)]
 
 
 @compiled(inline=True)
-def _spread(mask: Word, taken: Word) -> Word:
-    """The mask over the tiles that are not taken, as one over all tiles: a gap opens at each taken tile."""
-    while taken:
-        below = bit(lowest(taken)) - word(1)
-        mask = (mask & below) | ((mask & ~below) << word(1))
-        taken &= taken - word(1)
-    return mask
+def _unranked_hands(
+    rules: Integers, hand_figures: Integers, begins: Words, before: Shorts, segments: Words, lowers: Shorts, seed: Word,
+    block: Word, round_number: int, hands: Words, words: Words,
+) -> None:  # fmt: skip
+    """Each seat's hand is a numbered subset of the tiles that the seats before it left; see `lanes.subsets` for the tables."""
+    addressed_words(seed, block, round_number, _DEAL, rules[PLAYERS], words)
+    rest = _ALL
+    for seat in range(rules[PLAYERS]):
+        rank = word(scaled(words[word(seat)], hand_figures[word(seat), SUBSETS]))
+        bucket = word(hand_figures[word(seat), BUCKET]) + (rank >> _BUCKET_BITS)
+        up_to_rank = (_TWO << (rank & _IN_BUCKET)) - _ONE
+        segment = segments[
+            word(hand_figures[word(seat), SEGMENT]) + uint64(before[bucket]) + word(ones(begins[bucket] & up_to_rank)) - _ONE
+        ]
+        lower = (segment >> _LOWER_SHIFT) + rank - (segment & _START)
+        mask = ((segment >> _UPPER_SHIFT) & _UPPER) << _LOWER | uint64(lowers[lower])
+        hand = deposit(mask, rest)
+        rest ^= hand
+        hands[word(2 * seat)], hands[word(2 * seat + 1)] = hand, EMPTY
 
 
-@compiled()
-def _shuffled_hands(rules: Integers, seed: Word, block: Word, round_number: int, hands: Words, order: Integers) -> None:
+@compiled(inline=True)
+def _shuffled_hands(
+    rules: Integers, seed: Word, block: Word, round_number: int, hands: Words, order: Integers, words: Words,
+) -> None:  # fmt: skip
     """Hands from the front of a shuffle of the whole set; `order` is room for it."""
     size = rules[TILES]
     for tile in range(size):
-        order[tile] = tile
+        order[word(tile)] = tile
     hand = rules[HAND]
     dealt = rules[PLAYERS] * hand
-    _shuffle(order, size, min(dealt, size - 1), seed, block, round_number, _DEAL)
+    addressed_words(seed, block, round_number, _DEAL, dealt, words)
+    _shuffle(order, size, min(dealt, size - 1), words)
+    position = ZERO
     for seat in range(rules[PLAYERS]):
         low = high = EMPTY
-        for position in range(seat * hand, (seat + 1) * hand):
-            more_low, more_high = single(order[position])
+        for _ in range(hand):
+            more_low, more_high = single(order[word(position)])
             low |= more_low
             high |= more_high
-        hands[2 * seat], hands[2 * seat + 1] = low, high
+            position += 1
+        hands[word(2 * seat)], hands[word(2 * seat + 1)] = low, high

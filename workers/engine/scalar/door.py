@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.engine.deal import Deal
+from workers.engine.lanes.subsets import hand_tables
 from workers.engine.policies.program import PROGRAM_WORDS, Program
 from workers.engine.reference import LineEnds
 from workers.engine.rules import Ruleset
@@ -51,13 +52,14 @@ def play_scalar(
     """
     ruleset = lineup.ruleset
     masks, figures = layout.set_tables(ruleset.set)
-    subsets, begins = _deal_tables(ruleset)
+    # On larger sets hands are shuffled, and these tables are not looked at.
+    tables = hand_tables(ruleset.players, ruleset.hand) if ruleset.set == 6 else hand_tables(1, 1)
     totals = np.zeros(TOTALS, np.int64)
     play_matches(
-        layout.encode_rules(ruleset), masks, figures, subsets, begins, layout.binomials(),
-        encode_programs([policy.program for policy in lineup.policies]), np.uint64(lineup.seed), np.uint64(first_block),
-        lineup.rotations, _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script, trace,
-        rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+        layout.encode_rules(ruleset), masks, figures, tables.figures, tables.begins, tables.before, tables.segments,
+        tables.lowers, encode_programs([policy.program.simplified() for policy in lineup.policies]), np.uint64(lineup.seed),
+        np.uint64(first_block), lineup.rotations, _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script,
+        trace, rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
 
@@ -89,7 +91,3 @@ def hand_words(ruleset: Ruleset, hand: Sequence[Tile]) -> tuple[int, int]:
     """A hand as its pair of words."""
     mask = sum(1 << tile_ids(ruleset.set)[tile] for tile in hand)
     return mask & (1 << 64) - 1, mask >> 64
-
-
-def _deal_tables(ruleset: Ruleset) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    return layout.deal_tables(ruleset.players, ruleset.hand) if ruleset.set == 6 else layout.deal_tables(0, 0)

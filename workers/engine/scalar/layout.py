@@ -5,7 +5,6 @@ so that the kernel is compiled once.
 """
 
 from functools import cache
-from math import comb
 from typing import Final, TypeAlias, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ Legal: TypeAlias = tuple[Word, Word, Word, Word]
 """The tiles that join the left end (or open the line), then those that join the right end where it differs."""
 Words: TypeAlias = npt.NDArray[np.uint64]
 Integers: TypeAlias = npt.NDArray[np.int64]
-Masks: TypeAlias = npt.NDArray[np.uint32]
+Shorts: TypeAlias = npt.NDArray[np.uint16]
 
 
 def typed(number: int) -> int:
@@ -37,6 +36,8 @@ EMPTY: Final = np.uint64(0)
 
 MAX_SEATS: Final = MAX_PLAYERS
 MAX_TILES: Final = 91
+MAX_WORDS: Final = 96
+"""Random numbers of a deal, one a tile, in whole vectors."""
 MAX_VALUES: Final = 13
 MAX_PIPS: Final = 24
 PIP_BITS: Final = 5
@@ -90,10 +91,6 @@ GIVEN_ENDS: Final = GIVEN_LEADER + 1
 GIVEN_PASSES: Final = GIVEN_ENDS + 2
 GIVEN_STOCK: Final = GIVEN_PASSES + 1
 
-SUBSET_TABLE_LIMIT: Final = 2_000_000
-"""Subsets up to this many are looked up in a table of 4-byte masks; more are unranked by a loop."""
-
-
 def encode_rules(ruleset: Ruleset) -> Integers:
     """`[RULES]`: the ruleset by the places above."""
     rules = np.zeros(RULES, np.int64)
@@ -133,35 +130,3 @@ def set_tables(highest: int) -> tuple[Words, Integers]:
         for place in places:
             masks[place + tile // 64] |= np.uint64(1 << tile % 64)
     return masks, figures
-
-
-def subset_masks(among: int, size: int) -> Masks:
-    """`[C(among, size)]` every subset of that size as a mask, ascending; `among` at most 28, `size` at most `among`."""
-    none = np.zeros(0, np.uint32)
-    by_size = [np.zeros(1, np.uint32), *[none] * size]
-    for top in range(among):
-        with_top = [none, *(masks | np.uint32(1 << top) for masks in by_size[:-1])]
-        by_size = [np.concatenate(pair) for pair in zip(by_size, with_top, strict=True)]
-    return by_size[size]
-
-
-@cache
-def deal_tables(players: int, hand: int) -> tuple[Masks, Integers]:
-    """Hands of double-six by number: all seats' subset masks in one array, and `[MAX_SEATS]` where each seat's begin.
-
-    A seat whose subsets are too many for a table has -1.
-    """
-    begins = np.full(MAX_SEATS, -1, np.int64)
-    parts: list[Masks] = [np.zeros(0, np.uint32)]
-    for seat in range(players):
-        among = 28 - seat * hand
-        if comb(among, hand) <= SUBSET_TABLE_LIMIT:
-            begins[seat] = sum(map(len, parts))
-            parts.append(subset_masks(among, hand))
-    return np.concatenate(parts), begins
-
-
-@cache
-def binomials() -> Integers:
-    """`[29 * 29]` C(n, k) at n * 29 + k."""
-    return np.array([comb(n, k) for n in range(29) for k in range(29)], np.int64)

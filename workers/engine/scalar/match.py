@@ -13,12 +13,13 @@ from workers.engine.scalar.layout import (
     GIVEN_STOCK,
     MAX_SEATS,
     MAX_TILES,
+    MAX_WORDS,
     NONE,
     OPENS_BY_DOUBLE,
     PLAYERS,
     ZERO,
     Integers,
-    Masks,
+    Shorts,
     Word,
     Words,
 )
@@ -33,8 +34,9 @@ TOTALS = 5
 
 @compiled(entry=True)
 def play_matches(
-    rules: Integers, tile_sets: Words, figures: Integers, subsets: Masks, begins: Integers, binomials: Integers,
-    programs: Integers, seed: Word, first_block: Word, rotations: int, given: Integers, script: Integers, trace: Integers,
+    rules: Integers, tile_sets: Words, figures: Integers, hand_figures: Integers, begins: Words, before: Shorts,
+    segments: Words, lowers: Shorts, programs: Integers, seed: Word, first_block: Word, rotations: int, given: Integers,
+    script: Integers, trace: Integers,
     scores: npt.NDArray[np.int32], winners: npt.NDArray[np.uint8], rounds: npt.NDArray[np.int32], rounds_won: Integers,
     totals: Integers,
 ) -> None:  # fmt: skip
@@ -48,13 +50,14 @@ def play_matches(
     lacks = np.zeros(MAX_SEATS, np.uint64)
     turns = np.zeros(MAX_SEATS, np.int64)
     stock = np.zeros(MAX_TILES, np.int64)
+    words = np.zeros(MAX_WORDS, np.uint64)
     cursor = np.zeros(2, np.int64)
     places = np.zeros(MAX_SEATS, np.int64)
     for match in range(rounds.shape[0]):
         block = first_block + word(match // rotations)
         rotation = match % rotations
         for seat in range(players):
-            places[seat] = (seat + players - rotation) % players
+            places[word(seat)] = (seat + players - rotation) % players
         base = block_base(seed, block)
         leader = leader_by_lot(rules, seed, block)
         number = ZERO
@@ -69,7 +72,7 @@ def play_matches(
                 passes_in_a_row = given[GIVEN_PASSES]
             else:
                 stock_size = deal_round(
-                    rules, tile_sets, subsets, begins, binomials, seed, block, number, hands, stock
+                    rules, tile_sets, hand_figures, begins, before, segments, lowers, seed, block, number, hands, stock, words
                 )  # fmt: skip
             if number == 0 and rules[OPENS_BY_DOUBLE]:
                 leader, forced = opening_tile(rules, tile_sets, hands)
@@ -101,8 +104,8 @@ def play_matches(
 def _take_given(given: Integers, hands: Words, stock: Integers) -> int:
     """Lay out the given tiles; returns the size of the stock."""
     for position in range(2 * MAX_SEATS):
-        hands[position] = word(given[position])
+        hands[word(position)] = word(given[word(position)])
     size: int = given.shape[0] - GIVEN_STOCK
     for position in range(size):
-        stock[position] = given[GIVEN_STOCK + position]
+        stock[word(position)] = given[word(GIVEN_STOCK + position)]
     return size

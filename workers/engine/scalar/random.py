@@ -5,7 +5,7 @@ from numba import uint64
 from workers.engine import rng
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import whole, word
-from workers.engine.scalar.layout import Pair, Word
+from workers.engine.scalar.layout import Pair, Word, Words
 
 _MASK32 = uint64(rng.MASK32)
 _GAMMA = uint64(rng.GAMMA)
@@ -14,6 +14,8 @@ _MULTIPLIER_0, _MULTIPLIER_1 = (uint64(multiplier) for multiplier in rng.PHILOX_
 _WEYL_0, _WEYL_1 = (uint64(step) for step in rng.PHILOX_WEYL)
 _PHILOX_ROUNDS = rng.PHILOX_ROUNDS
 _SEATS_PER_NUMBER = uint64(rng.SEATS_PER_NUMBER)
+WORDS_AT_ONCE = 16
+"""Two words a counter, and eight counters in the widest vectors there are."""
 
 
 @compiled(inline=True)
@@ -24,7 +26,7 @@ def mix64(bits: Word) -> Word:
     return bits ^ (bits >> uint64(31))
 
 
-@compiled()
+@compiled(inline=True)
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, seed: Word) -> Pair:
     """`rng.philox4x32` under a seed's key, as two 64-bit words; the counters are words below 2^32."""
     k0 = seed & _MASK32
@@ -46,6 +48,20 @@ def addressed_pair(seed: Word, block: Word, round_number: int, stream: int, pair
     """The words number `2 * pair` and `2 * pair + 1` of `rng.addressed_word`."""
     address = word((stream << 16) | pair)
     return philox(address, word(round_number), block & _MASK32, block >> uint64(32), seed)
+
+
+@compiled(inline=True)
+def addressed_words(seed: Word, block: Word, round_number: int, stream: int, count: int, words: Words) -> None:
+    """The first `count` words of `rng.addressed_word`, and some more that come for nothing: they are made in vectors.
+
+    `words` has room for `count` rounded up to a multiple of `WORDS_AT_ONCE`.
+    """
+    counter = word(stream << 16)
+    low, high = block & _MASK32, block >> uint64(32)
+    for pair in range((count + WORDS_AT_ONCE - 1) // WORDS_AT_ONCE * (WORDS_AT_ONCE // 2)):
+        even, odd = philox(counter | uint64(pair), word(round_number), low, high, seed)
+        words[uint64(2 * pair)] = even
+        words[uint64(2 * pair + 1)] = odd
 
 
 @compiled(inline=True)

@@ -1,7 +1,7 @@
 """One round, compiled: `reference.Round` played to its end over word-pair hands."""
 
 from workers.engine.compile import compiled
-from workers.engine.scalar.bits import bit, count, single
+from workers.engine.scalar.bits import bit, count, single, word
 from workers.engine.scalar.choose import choose, finish, is_plain
 from workers.engine.scalar.layout import (
     DRAW_LIMIT,
@@ -31,7 +31,7 @@ TRACE_COLUMNS = 6
 """TILE is -1 for a pass, END for an opening or a pass; DRAWN and CHOICES are counts, the rest numbers from 0."""
 
 
-@compiled()
+@compiled(inline=True)
 def play_round(
     rules: Integers, tile_sets: Words, figures: Integers, programs: Integers, places: Integers, hands: Words,
     stock: Integers, stock_size: int, leader: int, forced: int, ends: tuple[int, int], passes_in_a_row: int, base: Word,
@@ -40,33 +40,33 @@ def play_round(
     """Play a dealt round: (reason, winning seat or -1, award, plies, passes).
 
     `hands` is left as it is at the end; `lacks` and `turns` are room for `MAX_SEATS` each; `forced` is the tile that must
-    open, or -1; `ends` and `passes_in_a_row` say where the round starts, (-1, -1) and 0 for a dealt one; `places[seat]`
+    open, or -1; `ends` and `passes_in_a_row` say where the round starts, (-1, -1) and 0 for a dealt one; `places[word(seat)]`
     says which program the seat plays; `trace` has no rows where none is wanted.
     """
     players = rules[PLAYERS]
     for each in range(MAX_SEATS):
-        lacks[each] = EMPTY
-        turns[each] = 0
+        lacks[word(each)] = EMPTY
+        turns[word(each)] = 0
     line_low = line_high = EMPTY
     left_end, right_end = ends
     next_of_stock = ZERO
     plies = passes = ZERO
     seat = leader
     while True:
-        legal = _legal(tile_sets, hands[2 * seat], hands[2 * seat + 1], left_end, right_end, forced)
+        legal = _legal(tile_sets, hands[word(2 * seat)], hands[word(2 * seat + 1)], left_end, right_end, forced)
         choices = count(legal[0], legal[1]) + count(legal[2], legal[3])
         drawn = ZERO
         if choices == 0 and rules[DRAWING]:
             while choices == 0 and drawn < rules[DRAW_LIMIT] and stock_size - next_of_stock > rules[RESERVE]:
-                low, high = single(stock[next_of_stock])
+                low, high = single(stock[word(next_of_stock)])
                 next_of_stock += 1
                 drawn += 1
-                hands[2 * seat] |= low
-                hands[2 * seat + 1] |= high
+                hands[word(2 * seat)] |= low
+                hands[word(2 * seat + 1)] |= high
                 legal = _legal(tile_sets, low, high, left_end, right_end, NONE)
                 choices = count(legal[0], legal[1]) + count(legal[2], legal[3])
-        number = turns[seat]
-        turns[seat] += 1
+        number = turns[word(seat)]
+        turns[word(seat)] += 1
         plies += 1
         if choices == 0 or drawn:
             _note_lacks(lacks, seat, drawn - (1 if choices else 0), left_end, right_end)
@@ -79,11 +79,10 @@ def play_round(
                 return BLOCKED, winner, award, plies, passes
         else:
             passes_in_a_row = 0
-            place = places[seat]
+            place = places[word(seat)]
             random_word = decision_word(base, seat, number)
-            if choices == 1 or is_plain(programs, place):
-                kind = ZERO if choices == 1 else programs[place, 0]
-                placement = finish(kind, legal, left_end, right_end, random_word, script, cursor)
+            if is_plain(programs, place):
+                placement = finish(programs[word(place), 0], legal, left_end, right_end, random_word, script, cursor)
             else:
                 placement = choose(
                     rules, tile_sets, figures, programs, place, legal, (left_end, right_end), seat, hands, lacks,
@@ -94,17 +93,17 @@ def play_round(
             low, high = single(tile)
             line_low |= low
             line_high |= high
-            hands[2 * seat] &= ~low
-            hands[2 * seat + 1] &= ~high
+            hands[word(2 * seat)] &= ~low
+            hands[word(2 * seat + 1)] &= ~high
             if left_end < 0:
-                left_end = figures[LOW + tile]
-                right_end = figures[PIPS + tile] - left_end
+                left_end = figures[word(LOW + tile)]
+                right_end = figures[word(PIPS + tile)] - left_end
                 forced = NONE
-            elif side:
-                right_end = figures[PIPS + tile] - right_end
             else:
-                left_end = figures[PIPS + tile] - left_end
-            if not hands[2 * seat] | hands[2 * seat + 1]:
+                # Which end it is nobody can foretell, so there is no branch for it.
+                outward = figures[word(PIPS + tile)] - (right_end if side else left_end)
+                left_end, right_end = (left_end if side else outward), (outward if side else right_end)
+            if not hands[word(2 * seat)] | hands[word(2 * seat + 1)]:
                 return OUT, seat, pips_outside(rules, tile_sets, hands, side_of(rules, seat)), plies, passes
         seat = seat + 1 if seat + 1 < players else 0
 
@@ -118,18 +117,18 @@ def _legal(tile_sets: Words, low: Word, high: Word, left_end: int, right_end: in
             low, high = single(forced)
         return low, high, nothing, nothing
     left, right = SUITS + 2 * left_end, SUITS + 2 * right_end
-    fits_left = low & tile_sets[left], high & tile_sets[left + 1]
+    fits_left = low & tile_sets[word(left)], high & tile_sets[word(left + 1)]
     if left_end == right_end:
         return fits_left[0], fits_left[1], nothing, nothing
-    return fits_left[0], fits_left[1], low & tile_sets[right], high & tile_sets[right + 1]
+    return fits_left[0], fits_left[1], low & tile_sets[word(right)], high & tile_sets[word(right + 1)]
 
 
 @compiled(inline=True)
 def _note_lacks(lacks: Words, seat: int, kept: int, left_end: int, right_end: int) -> None:
     """After a turn without a fitting tile in the hand: it lacks both ends, and what was known before only if no drawn
     tile stayed in it (`kept` of them did)."""
-    known = EMPTY if kept else lacks[seat]
-    lacks[seat] = known | bit(left_end) | bit(right_end)
+    known = EMPTY if kept else lacks[word(seat)]
+    lacks[word(seat)] = known | bit(left_end) | bit(right_end)
 
 
 @compiled(inline=True)

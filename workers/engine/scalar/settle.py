@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.engine.compile import compiled
-from workers.engine.scalar.bits import first_tile, ones, single
+from workers.engine.scalar.bits import first_tile, ones, single, word
 from workers.engine.scalar.layout import (
     BY_LIGHTEST_TILE,
     CLOCKWISE,
@@ -34,13 +34,13 @@ def side_of(rules: Integers, seat: int) -> int:
     return seat & 1 if rules[PARTNERS] else seat
 
 
-@compiled()
+@compiled(inline=True)
 def hand_pips(tile_sets: Words, low: Word, high: Word) -> int:
     """Dots on a set of tiles."""
     total = 0
     for digit in range(PIP_BITS):
         plane = PIP_PLANES + 2 * digit
-        total += (ones(low & tile_sets[plane]) + ones(high & tile_sets[plane + 1])) << digit
+        total += (ones(low & tile_sets[word(plane)]) + ones(high & tile_sets[word(plane + 1)])) << digit
     return total
 
 
@@ -49,8 +49,8 @@ def lightness_order(figures: Integers, low: Word, high: Word, other_low: Word, o
     """Compares two sets tile by tile from the lightest: -1 where the first is lighter, 1 where the second is, 0 if equal."""
     while (low | high) and (other_low | other_high):
         tile, other = first_tile(low, high), first_tile(other_low, other_high)
-        if figures[PIPS + tile] != figures[PIPS + other]:
-            return -1 if figures[PIPS + tile] < figures[PIPS + other] else 1
+        if figures[word(PIPS + tile)] != figures[word(PIPS + other)]:
+            return -1 if figures[word(PIPS + tile)] < figures[word(PIPS + other)] else 1
         gone_low, gone_high = single(tile)
         low, high = low & ~gone_low, high & ~gone_high
         gone_low, gone_high = single(other)
@@ -60,13 +60,13 @@ def lightness_order(figures: Integers, low: Word, high: Word, other_low: Word, o
     return -1 if other_low | other_high else 0
 
 
-@compiled()
+@compiled(inline=True)
 def pips_outside(rules: Integers, tile_sets: Words, hands: Words, side: int) -> int:
     """The pips of all hands that are not on a side."""
     total = 0
     for seat in range(rules[PLAYERS]):
         if side_of(rules, seat) != side:
-            total += hand_pips(tile_sets, hands[2 * seat], hands[2 * seat + 1])
+            total += hand_pips(tile_sets, hands[word(2 * seat)], hands[word(2 * seat + 1)])
     return total
 
 
@@ -76,9 +76,9 @@ def settle_blocked(rules: Integers, tile_sets: Words, figures: Integers, hands: 
     holders = 2 if rules[SIDE_TOTAL] else rules[PLAYERS]
     lowest, best, best_low, best_high, tied = 1 << 30, NONE, EMPTY, EMPTY, False
     for holder in range(holders):
-        low, high = hands[2 * holder], hands[2 * holder + 1]
+        low, high = hands[word(2 * holder)], hands[word(2 * holder + 1)]
         if rules[SIDE_TOTAL]:
-            low, high = low | hands[2 * holder + 4], high | hands[2 * holder + 5]
+            low, high = low | hands[word(2 * holder + 4)], high | hands[word(2 * holder + 5)]
         total = hand_pips(tile_sets, low, high)
         order = -1
         if total > lowest:
@@ -106,14 +106,15 @@ def _lightest_of_side(rules: Integers, tile_sets: Words, figures: Integers, hand
             if best < 0:
                 best = seat
                 continue
-            low, high, best_low, best_high = hands[2 * seat], hands[2 * seat + 1], hands[2 * best], hands[2 * best + 1]
+            low, high = hands[word(2 * seat)], hands[word(2 * seat + 1)]
+            best_low, best_high = hands[word(2 * best)], hands[word(2 * best + 1)]
             more = hand_pips(tile_sets, low, high) - hand_pips(tile_sets, best_low, best_high)
             if more < 0 or (more == 0 and lightness_order(figures, low, high, best_low, best_high) < 0):
                 best = seat
     return best
 
 
-@compiled()
+@compiled(inline=True)
 def next_leader(rules: Integers, tile_sets: Words, hands: Words, leader: int, winner: int) -> int:
     """Who opens the next round; `winner` is -1 after a round that nobody won."""
     players = rules[PLAYERS]
@@ -127,13 +128,13 @@ def next_leader(rules: Integers, tile_sets: Words, hands: Words, leader: int, wi
     for distance in range(1, players):
         seat = (winner + distance) % players
         if side_of(rules, seat) != side_of(rules, winner):
-            total = hand_pips(tile_sets, hands[2 * seat], hands[2 * seat + 1])
+            total = hand_pips(tile_sets, hands[word(2 * seat)], hands[word(2 * seat + 1)])
             if total > most:
                 loser, most = seat, total
     return loser
 
 
-@compiled()
+@compiled(inline=True)
 def match_winners(rules: Integers, scores: npt.NDArray[np.int32], rounds: int) -> tuple[bool, int]:
     """(whether the match is over, mask of the winning seats): an empty mask at the end is an unfinished match."""
     best = 0
