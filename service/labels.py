@@ -17,10 +17,10 @@ def short_name(value: object) -> str:
     return "; ".join(parts)
 
 
-def _parameter(key: str, value: object) -> str:
+def _parameter(key: object, value: object) -> str:
     """`ends target 50`; what is true is named, what is false or absent is said to be missing."""
     if value is True:
-        return key
+        return str(key)
     return f"no {key}" if value is False or value is None else f"{key} {_plain(value)}"
 
 
