@@ -44,7 +44,10 @@ def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> N
 
 
 def rulesets(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
-    """List the rulesets that can be named: what each plays, where that comes from, and what was decided."""
+    """List the rulesets that can be named, in plain words.
+
+    What each plays, where that comes from, and what was decided where its source says nothing.
+    """
     if url is None:
         from workers.engine.explained import describe_rulesets
 
