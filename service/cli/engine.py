@@ -2,8 +2,12 @@
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from service.cli.output import note
+
+if TYPE_CHECKING:
+    from workers.engine.rules import Ruleset
 
 
 def usable_cores() -> int:
@@ -11,13 +15,14 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def warm_engine() -> float:
-    """Load the compiled engine, or compile it with a word to the user; returns the seconds that it took."""
+def warm_engine(ruleset: "Ruleset") -> float:
+    """Load the compiled kernel that plays a ruleset, or compile it with a word to the user; returns the seconds it took."""
     begun = time.perf_counter()
     from workers.engine import compile as compiler
-    from workers.engine.play import warm_up
+    from workers.engine.play import kernel_of, warm_up
 
-    if compiler.is_cold():
+    kernel = kernel_of(ruleset)
+    if compiler.is_cold(kernel):
         note("compiling the engine, once; this takes a while")
-    warm_up()
+    warm_up(kernel)
     return time.perf_counter() - begun

@@ -46,12 +46,12 @@ def simulate(
         scenario, drawn = _scenario(policy, players, matches, seed, ruleset, seating)
     except InvalidInput as refusal:
         raise by_option(refusal, OPTION_OF) from None
-    warm_engine()
+    lineup = scenario.lineup(drawn)
+    warm_engine(lineup.ruleset)
     from service.local.playing import play_here
     from service.results import result_document
     from workers.engine.play import ENGINE_VERSION
 
-    lineup = scenario.lineup(drawn)
     with _Bar(scenario.matches) as bar:
         outcome = play_here(lineup, scenario.blocks, processes or usable_cores(), bar.advance)
     rate = outcome.tally.matches / outcome.seconds if outcome.seconds else 0.0

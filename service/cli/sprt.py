@@ -173,15 +173,16 @@ def _within(option: str, value: float, above: float, *, closed: bool = False) ->
 def _measured_speed(players: int) -> float:
     """Matches a second on all cores of this machine; assumed where that would take long."""
     from workers.engine.compile import is_cold
+    from workers.engine.play import LANE_KERNEL
     from workers.engine.rules import MAX_PLAYERS_DOUBLE_SIX
     from workers.jobs.spec import make_scenario
 
     cores = usable_cores()
-    if players > MAX_PLAYERS_DOUBLE_SIX or is_cold():
+    if players > MAX_PLAYERS_DOUBLE_SIX or is_cold(LANE_KERNEL):
         note(f"speed not measured; {ASSUMED_SPEED:,.0f} matches a second and core are taken (--speed sets them)")
         return ASSUMED_SPEED * cores
     lineup = make_scenario([TRY_POLICY] * players, TRY_MATCHES).lineup(1)
-    warm_engine()
+    warm_engine(lineup.ruleset)
     from service.local.playing import play_here
 
     tried = play_here(lineup, TRY_MATCHES, 1)

@@ -26,7 +26,7 @@ import platformdirs
 
 CACHE_VARIABLE: Final = "BLOCKYARD_CACHE_DIR"
 WARM_MARK: Final = "warm"
-"""A file in the cache folder that says that every kernel was compiled into it."""
+"""A file in the cache folder that says that every kernel was compiled into it; with `-<kernel>`, that this one was."""
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -39,10 +39,7 @@ def compiled(*, entry: bool = False, inline: bool = False) -> Callable[[_Functio
     function's code at every place of use. Only an entry may make arrays: the others do without counting references, which
     took a fifth of the time where a function is called for every round.
     """
-    import numba
-
-    config: Any = numba.config
-    njit: Any = numba.njit
+    config, njit = load_numba()
     if entry:
         config.CACHE_DIR = str(cache_folder())
     decorate: Callable[[_Function], _Function] = njit(
@@ -50,6 +47,26 @@ def compiled(*, entry: bool = False, inline: bool = False) -> Callable[[_Functio
         no_cpython_wrapper=not entry, no_cfunc_wrapper=True, _nrt=entry,
     )  # fmt: skip
     return decorate
+
+
+@cache
+def load_numba() -> tuple[Any, Any]:
+    """numba's `config` and `njit`; the packages of kernels call this before anything of theirs imports numba.
+
+    numba looks whether scipy's linear algebra and cffi are there by importing them, for things that no kernel does; this takes
+    longer than loading all kernels. So for as long as it looks they are not there.
+    """
+    hidden = [name for name in ("scipy", "scipy.linalg", "cffi") if name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        import numba
+        import numba.core.typing.cffi_utils
+        import numba.np.arraymath
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+    return numba.config, numba.njit
 
 
 @cache
@@ -66,18 +83,19 @@ def cache_folder() -> Path:
     return wanted
 
 
-def is_cold() -> bool:
-    """Whether the kernels will have to be compiled, which takes seconds, instead of being loaded."""
-    return not (cache_folder() / WARM_MARK).exists()
+def is_cold(kernel: str | None = None) -> bool:
+    """Whether the kernels, or this one, will have to be compiled, which takes seconds, instead of being loaded."""
+    return not any((cache_folder() / mark).exists() for mark in {WARM_MARK, _mark(kernel)})
 
 
-def warm(load: Callable[[], object]) -> None:
-    """Run `load`, which calls every kernel once; a cache that cannot be read or written costs a compile, never an error.
+def warm(load: Callable[[], object], kernel: str | None = None) -> None:
+    """Run `load`, which calls every kernel once, or this one; a cache that cannot be read or written costs a compile, never
+    an error.
 
     Of several processes that meet an empty cache one compiles, and the others wait for it.
     """
-    with _compiling() if is_cold() else nullcontext():
-        _warm(load)
+    with _compiling() if is_cold(kernel) else nullcontext():
+        _warm(load, kernel)
 
 
 @contextmanager
@@ -97,7 +115,7 @@ def _compiling() -> Iterator[None]:
         lock.release()
 
 
-def _warm(load: Callable[[], object]) -> None:
+def _warm(load: Callable[[], object], kernel: str | None) -> None:
     try:
         load()
     except Exception as error:
@@ -107,9 +125,13 @@ def _warm(load: Callable[[], object]) -> None:
         _forget(cache_folder())
         load()
     try:
-        (cache_folder() / WARM_MARK).touch()
+        (cache_folder() / _mark(kernel)).touch()
     except OSError as error:
         _log.warning("cannot keep compiled kernels in %s (%s)", cache_folder(), error.strerror)
+
+
+def _mark(kernel: str | None) -> str:
+    return f"{WARM_MARK}-{kernel}" if kernel else WARM_MARK
 
 
 def _forget(folder: Path) -> None:

@@ -17,6 +17,12 @@ from workers.engine.rules import Ruleset, resolve_ruleset
 ENGINE_VERSION: Final = "1"
 """Raised whenever any integer of any result changes; never for speed."""
 
+LANE_KERNEL: Final = "lanes"
+SCALAR_KERNEL: Final = "scalar"
+"""The kernels."""
+_PRESETS: Final = {LANE_KERNEL: "block", SCALAR_KERNEL: "draw"}
+"""By kernel: a ruleset that it plays."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
@@ -68,29 +74,37 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
 
     Memory grows with the rows (about 30 bytes a match): callers keep a call to some 200,000 matches.
     """
-    # The kernels are imported on first use: a command that plays nothing need not wait for the compiler to load.
-    from workers.engine.lanes.door import fits_lanes, play_in_lanes
-    from workers.engine.scalar.door import play_scalar
-
     rows = MatchRows.empty(blocks * lineup.rotations, lineup.ruleset.players, lineup.rotations)
-    play = play_in_lanes if fits_lanes(lineup.ruleset) else play_scalar
-    play(lineup, first_block, rows)
+    # Each kernel is imported on first use: who plays nothing need not wait for the compiler to load.
+    if kernel_of(lineup.ruleset) == LANE_KERNEL:
+        from workers.engine.lanes.door import play_in_lanes
+
+        play_in_lanes(lineup, first_block, rows)
+    else:
+        from workers.engine.scalar.door import play_scalar
+
+        play_scalar(lineup, first_block, rows)
     return rows
 
 
-def warm_up() -> None:
-    """Compile every kernel, or load it from the cache, so that the first match does not wait; prints nothing.
+def kernel_of(ruleset: Ruleset) -> str:
+    """Which kernel plays a ruleset: the lanes double-six without drawing, whatever its other parameters."""
+    return LANE_KERNEL if ruleset.set == 6 and ruleset.draw is None else SCALAR_KERNEL
+
+
+def warm_up(kernel: str | None = None) -> None:
+    """Compile every kernel, or this one, or load it from the cache, so that the first match does not wait; prints nothing.
 
     Call it once before forking workers and before telling anyone that the process is ready.
     """
     policies = (resolve_policy("random", 2),) * 2
-    lineups = [Lineup(resolve_ruleset(preset, 2), policies, 1, 0) for preset in ("block", "draw")]
+    presets = [preset for name, preset in _PRESETS.items() if kernel in (None, name)]
 
     def load() -> None:
-        for lineup in lineups:
-            play_blocks(lineup, 0, 1)
+        for preset in presets:
+            play_blocks(Lineup(resolve_ruleset(preset, 2), policies, 1, 0), 0, 1)
 
-    warm(load)
+    warm(load, kernel)
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
+from workers.stats.student import student_quantile
 
 CONFIDENCE_TAIL = 0.025
 """Half of what a 95 % interval leaves out."""
@@ -73,7 +73,7 @@ def share_estimate(scores: Mapping[int, int], units: int) -> Estimate:
         return Estimate(mean, None, (0.0, 1.0))
     if error == 0.0:
         return Estimate(mean, 0.0, unvaried_interval(mean, moments.blocks))
-    reach = _student_quantile(moments.blocks) * error
+    reach = student_quantile(moments.blocks - 1) * error
     return Estimate(mean, error, (max(0.0, mean - reach), min(1.0, mean + reach)))
 
 
@@ -89,7 +89,7 @@ def margin_estimate(moments: Moments, players: int, rotations: int) -> Estimate:
     error = moments.standard_error(scale)
     if not error:
         return Estimate(mean, error, None)
-    reach = _student_quantile(moments.blocks) * error
+    reach = student_quantile(moments.blocks - 1) * error
     return Estimate(mean, error, (mean - reach, mean + reach))
 
 
@@ -107,7 +107,3 @@ def elo(share: float, players: int) -> float | None:
     if not 0.0 < share < 1.0:
         return None
     return 400.0 * math.log10(share * (players - 1) / (1.0 - share))
-
-
-def _student_quantile(blocks: int) -> float:
-    return float(stdtrit(blocks - 1, 1.0 - CONFIDENCE_TAIL))

@@ -98,7 +98,7 @@ def test_a_plan_takes_an_equal_candidate_and_independent_matches(blockyard: Comm
 
 
 def test_a_plan_without_a_speed_does_not_wait_for_a_compiler(blockyard: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workers.engine.compile.is_cold", lambda: True)
+    monkeypatch.setattr("workers.engine.compile.is_cold", lambda _kernel: True)
     monkeypatch.setattr(module, "usable_cores", lambda: 3)
     said = blockyard("plan", "--players=2", "--h0=-0.01", "--h1=0", "--json")
     assert (said.code, orjson.loads(said.out)["matches_per_second"]) == (0, 3 * module.ASSUMED_SPEED)

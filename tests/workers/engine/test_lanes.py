@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.workers.engine import strategies
 from tests.workers.engine.engines import ROW_FIELDS, difference, lineup
 from workers.engine.deal import unrank_subset
-from workers.engine.lanes.door import fits_lanes, period, play_in_lanes, simplified
+from workers.engine.lanes.door import period, play_in_lanes, simplified
 from workers.engine.lanes.layout import LANES
 from workers.engine.lanes.subsets import hand_tables
-from workers.engine.play import Lineup, MatchRows, play_literally
+from workers.engine.play import LANE_KERNEL, SCALAR_KERNEL, Lineup, MatchRows, kernel_of, play_literally
 from workers.engine.policies.program import Feature, Finish, Preference, Program
 from workers.engine.policies.resolve import NAMED
 from workers.engine.rules import resolve_ruleset
@@ -110,10 +110,10 @@ def test_hands_by_number_are_those_of_the_literal_deal(seed: int) -> None:
 
 
 def test_what_lanes_play() -> None:
-    assert fits_lanes(resolve_ruleset("block", 4))
-    assert fits_lanes(resolve_ruleset({"preset": "traditional", "hand": 14}, 2))
-    assert not fits_lanes(resolve_ruleset("draw", 2))
-    assert not fits_lanes(resolve_ruleset({"preset": "block", "set": 9}, 4))
+    assert kernel_of(resolve_ruleset("block", 4)) == LANE_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "traditional", "hand": 14}, 2)) == LANE_KERNEL
+    assert kernel_of(resolve_ruleset("draw", 2)) == SCALAR_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "block", "set": 9}, 4)) == SCALAR_KERNEL
 
 
 def test_programs_are_simplified_only_where_the_finish_repeats_them() -> None:

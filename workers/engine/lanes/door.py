@@ -8,7 +8,6 @@ import numpy as np
 from workers.engine.lanes.match import play_lanes
 from workers.engine.lanes.subsets import hand_tables
 from workers.engine.policies.program import Feature, Finish, Preference, Program
-from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
 from workers.engine.scalar.door import encode_programs
 from workers.engine.scalar.match import TOTALS
@@ -19,13 +18,8 @@ if TYPE_CHECKING:
 _TABLE_FEATURES = (Feature.NEXT_LACKS_ONE, Feature.NEXT_LACKS_BOTH, Feature.UNSEEN, Feature.OTHER_LACKS)
 
 
-def fits_lanes(ruleset: Ruleset) -> bool:
-    """Whether the lanes play this ruleset: double-six and no drawing, whatever its other parameters."""
-    return ruleset.set == 6 and ruleset.draw is None
-
-
 def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None:
-    """Play the matches of `rows`, which must be empty, from `first_block` on; `fits_lanes` must hold."""
+    """Play the matches of `rows`, which must be empty, from `first_block` on; `kernel_of` must say so."""
     ruleset = lineup.ruleset
     programs = [simplified(policy.program) for policy in lineup.policies]
     masks, figures = layout.set_tables(ruleset.set)

@@ -7,3 +7,7 @@ arrays, `bits` counts bits, `nth` finds the tile at a place.
 What it is called for every round or ply is written out where it is called: a call passes on every part of a dozen arrays,
 which took as long as a ply. Indexes become unsigned words first, since for a signed one numba lets it count from the end.
 """
+
+from workers.engine.compile import load_numba
+
+load_numba()
