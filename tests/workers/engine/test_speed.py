@@ -1,7 +1,7 @@
 """How fast the lanes play, as ratios within one run: long, and printed (`pytest --slow -s`) so that a run leaves a record.
 
-Bounds are wide where another program on the machine could be in the way; what they guard against is a loop over lanes that
-no longer fills vectors, which costs more than any neighbour.
+What is compared plays turn by turn and counts by its best turn, so that a neighbour on the machine slows both or neither.
+What is measured by the clock (two processes, a start) needs a quiet machine now and then among its turns.
 """
 
 import os
@@ -29,13 +29,13 @@ CALL = 100_000
 FIRST_RESULT = """
 import time
 begun = time.perf_counter()
-from workers.engine.play import Lineup, play_blocks, warm_up
+from workers.engine.play import LANE_KERNEL, Lineup, play_blocks, warm_up
 from workers.engine.policies import resolve_policy
 from workers.engine.rules import resolve_ruleset
-warm_up()
+warm_up(LANE_KERNEL)
 lineup = Lineup(resolve_ruleset("block", 2), (resolve_policy("random", 2),) * 2, 1, 1)
 play_blocks(lineup, 0, 1000)
-print(time.perf_counter() - begun)
+print(time.perf_counter() - begun, time.process_time())
 """
 PLAY_FOR_A_WHILE = """
 import resource, sys, time
@@ -94,33 +94,42 @@ def test_lanes_play_several_times_as_fast_as_one_match_after_the_other(players: 
     assert one_by_one > 2 * lanes
 
 
+@pytest.mark.parametrize("opponent", [None, "random"])
 @pytest.mark.parametrize(
     ("preferences", "bound"),
     [
-        (["double", "next_lacks", "heaviest"], 1.8),
-        (["double", "heaviest", "random"], 1.8),
-        (["double", "mobility", "heaviest"], 3.0),
+        (["double", "heaviest", "random"], 1.5),
+        (["double", "next_lacks", "heaviest"], 1.5),
+        (["double", "next_lacks_both", "heaviest"], 1.5),
+        (["double", "other_lacks", "heaviest"], 1.5),
+        (["double", "equal_ends", "heaviest"], 1.5),
+        (["double", "lightest", "heaviest"], 1.5),
+        (["double", "distinct", "heaviest"], 1.5),
+        (["double", "no_follow_up", "heaviest"], 1.5),
+        # Tiles are counted for every value here, which is what keeps these from 1.5 without a count instruction for vectors.
+        (["double", "mobility", "heaviest"], 1.8),
+        (["double", "unseen", "heaviest"], 1.8),
     ],
 )
-def test_what_three_preferences_cost(preferences: Sequence[str], bound: float) -> None:
-    chosen, heaviest = of(*[{"prefer": list(preferences)}] * 2), of("heaviest", "heaviest")
-    # Turn by turn, so that a slow minute is one for both.
-    pairs = [(best(chosen, times=1), best(heaviest, times=1)) for _ in range(10)]
+def test_what_three_preferences_cost(preferences: Sequence[str], bound: float, opponent: str | None) -> None:
+    written = {"prefer": list(preferences)}
+    chosen, heaviest = of(written, opponent or written), of("heaviest", opponent or "heaviest")
+    pairs = [(best(chosen, times=1), best(heaviest, times=1)) for _ in range(12)]
     ratio = min(one for one, _ in pairs) / min(other for _, other in pairs)
-    tell(f"{', '.join(preferences)}: {ratio:.2f} times heaviest")
-    assert ratio < bound
+    tell(f"{', '.join(preferences)} against {opponent or 'itself'}: {ratio:.2f} times heaviest")
+    assert ratio <= bound
 
 
 def test_cost_grows_in_proportion() -> None:
     playing = of("random", "random")
     costs = {}
-    for matches in (10**5, 10**6, 10**7):
-        begun = time.process_time()
-        for first in range(0, matches, CALL):
-            play_blocks(playing, first, CALL)
-        costs[matches] = (time.process_time() - begun) / matches * 1e9
+    for matches, times in ((10**5, 20), (10**6, 5), (10**7, 2)):
+        costs[matches] = min(
+            seconds(lambda many=matches: [play_blocks(playing, first, CALL) for first in range(0, many, CALL)])  # type: ignore[misc]
+            for _ in range(times)
+        ) / matches * 1e9  # fmt: skip
     tell(", ".join(f"{matches:,} matches: {cost:.0f} ns each" for matches, cost in costs.items()))
-    assert max(costs.values()) < 1.6 * min(costs.values())
+    assert max(costs.values()) < 1.25 * min(costs.values())
 
 
 @dataclass(frozen=True)
@@ -159,29 +168,34 @@ def play_together(processes: int) -> list[Run]:
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core")
 def test_two_processes_and_the_memory_of_each() -> None:
     alone, together = [], []
-    for _ in range(3):
+    for _ in range(6):
         alone += play_together(1)
-        together += play_together(2)
+        # The pair is through when the slower one is.
+        together.append(max(play_together(2), key=attrgetter("wall")))
     clock, processor = (
         2 * min(map(spent, alone)) / min(map(spent, together)) for spent in (attrgetter("wall"), attrgetter("processor"))
     )
     memory = max(run.memory for run in together)
     tell(f"two processes give {clock:.2f} times one by the clock, {processor:.2f} by processor time; {memory:.0f} MB each")
-    # By the clock only a machine without other work would tell anything.
-    assert processor > 1.4
+    assert clock >= 1.9
     assert memory < 300
 
 
 def test_cold_and_cached_start(tmp_path: Path) -> None:
-    def start() -> float:
+    def start() -> tuple[float, float]:
         run = subprocess.run(
             [sys.executable, "-c", FIRST_RESULT], capture_output=True, text=True, timeout=300, check=True, cwd=ROOT,
             env={**os.environ, CACHE_VARIABLE: str(tmp_path)},
         )  # fmt: skip
-        return float(run.stdout)
+        clock, processor = map(float, run.stdout.split())
+        return clock, processor
 
-    cold = start()
-    cached = min(start() for _ in range(3))
-    tell(f"the first thousand matches after {cold:.0f} s cold, {cached:.1f} s cached")
-    assert cold < 240
-    assert cached < min(10, cold / 4)
+    compiling, compiling_alone = start()
+    cached, cached_alone = map(min, zip(*(start() for _ in range(10)), strict=True))
+    tell(
+        f"the first thousand matches after {compiling:.0f} s cold, {cached:.1f} s cached;"
+        f" by processor time {compiling_alone:.0f} and {cached_alone:.1f} s"
+    )
+    # Compiling is one thread's work and done once here, so by its own time; a cached start by the clock.
+    assert compiling_alone < 60
+    assert cached < 2

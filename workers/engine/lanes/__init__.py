@@ -2,8 +2,8 @@
 
 512 matches are under way at once and advance by one ply at every step, in loops without branches that the compiler turns
 into vector code (`ply`, `narrow`); the few lanes whose round ends at a step are listed, settled, dealt anew and laid out
-again at the next one (`round`, `deal`, `subsets`). `match` is the loop around it, `door` what Python calls, `layout` says
-what stands where, `bits` counts bits.
+again at the next one (`round`, `deal`, `subsets`). Weighted sums are counted lane by lane (`score`). `match` is the loop around
+it, `door` what Python calls, `layout` says what stands where, `bits` counts bits.
 
 How the speed was reached
 =========================
@@ -34,26 +34,40 @@ Each of the next took the time from the state before it, measured in turns with 
 - The work table computed by 8 columns instead of 16, in one loop: two loops of which the inner has 8 turns are unrolled
   and then no vectors any more, three times as slow.
 - No masked stores, which an AVX2 machine may need tens of cycles for and which the compiler makes of "the new value or else
-  what is there": preferences by masks take a third of their time, three of them -23 to -29 %, scoring one by one -15 %.
-- Strips of 16 instead of 32 lanes where placements are scored one by one: no gain.
+  what is there": preferences by masks take a third of their time, three of them -23 to -29 %.
+
+Preferences that count something for each placement were scored one by one in strips of lanes, until every lane of a strip was
+through. What came of that, as the time of a match by "double, this one, heaviest" in that of `heaviest`:
+
+- Distinct values and follow-ups as masks (which tiles are the last of a value, or of both): 1.78 to 1.07, 1.64 to 0.96.
+- Mobility and unseen tiles one by one, but scalar, with the processor's count instruction and for lanes with a choice alone:
+  2.0 to 2.4, no better than the strips. Two or three placements a lane cannot be foretold, so every lane costs a wrong guess.
+- The same in vectors: of the tiles that fit the new ends only those of the new value without either present end differ between
+  placements, so these are counted once for each value, and both ends take their greatest from seven counts: 1.9 to 1.7.
+- Openings, where both halves bring their suits, in vectors of their own, as binary digits for each tile: 1.7 to 1.6.
 
 A line that nobody can continue ends its round as soon as it is there, and its closing passes are only counted: a tenth fewer
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
-Measured so (best of some short runs beside the C programs, by processor time, on a busy AVX2 machine, so from run to run):
-`random` 3.4 to 4.2 at 2 players, 2.2 to 3.1 at 3, 2.3 to 2.6 at 4, where the state before these last steps had 2.9 to 3.9, 2.0
-to 2.8 and 2.3 to 2.7 in the same runs; `linear` against itself 0.8 to 0.9 of what C plays at random. By matches, three
-preferences cost 1.3 to 1.4 (double, heaviest, random) and 1.1 to 1.2 (double, next_lacks, heaviest) times what `heaviest`
-does; 1.5 to 2.1 where one of them scores placements one by one (double, mobility, heaviest).
+Measured so beside plain scalar C on a quiet AVX2 machine (best of 25 turns, processor time): `random` 4.75 at 2 players, 2.62
+at 3, 2.61 at 4; `heaviest` against `random` 4.94; `linear` against itself 0.93 of what C plays at random. By matches, beside
+`heaviest` against itself, three preferences cost @@.
 
 Where the time goes, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 / 14 / 15 % (its tables
 are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6 %, decisions' numbers
 12 / 11 / 10 %, laying out and opening 12 / 12 / 10 %, settling 11 / 10 / 7 %, judging 5 / 10 / 12 %, gathering ended lanes
 and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of a placement's 130 or so vector instructions for eight lanes a fifth
 count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the first would be two.
-Programs that score placements one by one (mobility, distinct, unseen, no follow-up, weights) take most of their time in that
-loop: its strips wait for the lane with most placements, five or so, where a lane has two on average and half have no choice.
+Mobility or unseen tiles cost a third of a program's time: of 300 vector instructions for eight lanes a third count bits, as one
+would with AVX-512, a quarter find the greatest count among the tiles kept at each end, a seventh go back from counts to tiles.
+Weighted sums take four fifths of a program's time, some fifty instructions for each placement of a lane with a choice.
 
-A cached start is mostly the loading of numba, numpy and scipy.
+A cached start is the loading of numba and numpy, a second of one core. numba looks for scipy's linear algebra and for cffi by
+importing them, which took two fifths of a start; they are hidden from it (`compile.load_numba`). Only the kernel that a ruleset
+needs is loaded, and 95 % intervals do without scipy.
 """
+
+from workers.engine.compile import load_numba
+
+load_numba()

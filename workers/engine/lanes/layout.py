@@ -25,8 +25,6 @@ LANES: Final = 512
 """Matches under way at once. Their rows fill a processor's first-level cache and no more."""
 WIDTH: Final = LANES + 16
 """From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""
-STRIP: Final = 32
-"""Lanes of one strip: loops that repeat until every lane is through repeat by strips. Divides `LANES`."""
 COLUMNS: Final = 8
 """Columns of the work table that are computed at a time; what lies beyond a list is computed for nothing."""
 MAX_SEATS: Final = 4
@@ -54,20 +52,13 @@ NEXT_TOUCHED: Final = 9
 """`TOUCHED` of the seat that moves next."""
 OTHERS_TOUCHED: Final = 10
 """`TOUCHED` of all other seats together."""
-OPEN_LEFT: Final = 11
-"""Placements at the left end that are still to be scored."""
-OPEN_RIGHT: Final = 12
-BEST_LEFT: Final = 13
-"""The best placements so far at the left end, while a program scores them one by one."""
-BEST_RIGHT: Final = 14
-BEST: Final = 15
-"""Their score, a signed number."""
-HANDS: Final = 16
+HANDS: Final = 11
 TOUCHED: Final = HANDS + MAX_SEATS
 """By seat: the tiles that show a value which the seat is known to lack."""
 ROWS: Final = TOUCHED + MAX_SEATS
 
 _TILES: Final = tile_set(6)
+TILES: Final = len(_TILES)
 
 
 def _mask(chosen: list[bool]) -> np.uint32:
@@ -89,6 +80,17 @@ PIP_PLANES: Final = tuple(_mask([bool(pips(tile) >> digit & 1) for tile in _TILE
 LOW_SUIT: Final = np.array([SUITS[low] for low, _ in _TILES], np.uint32)
 HIGH_SUIT: Final = np.array([SUITS[high] for _, high in _TILES], np.uint32)
 """By tile: the suits of its two halves."""
+CROSSING_OF: Final = np.concatenate([(LOW_SUIT ^ HIGH_SUIT), (LOW_SUIT | HIGH_SUIT)]).astype(np.uint64)
+"""By tile: what it changes the suit of its end by; from `TILES` on the suits of both halves, which an opening brings."""
+PIPS_OF: Final = np.array([pips(tile) for tile in _TILES], np.uint64)
+
+
+def _values(tiles: int) -> int:
+    return sum(1 << value for value, suit in enumerate(SUITS) if tiles & int(suit))
+
+
+VALUES_OF: Final = np.array([_values(tiles << 7 * quarter) for quarter in range(4) for tiles in range(128)], np.uint64)
+"""By quarter of a hand, seven tiles each: the set of values that they show."""
 
 # Columns of a lane's record of 64-bit numbers; unsigned, as indexes are in the kernel.
 ROUND: Final = np.uint64(0)

@@ -6,7 +6,7 @@ not due yet waits for its step with empty hands.
 """
 
 import numpy as np
-from numba import int32, uint32, uint64
+from numba import int64, uint32, uint64
 
 from workers.engine.compile import compiled
 from workers.engine.lanes.deal import deal, draw_lots
@@ -47,8 +47,9 @@ from workers.engine.lanes.narrow import (
     narrow_other_lacks,
     narrow_pips,
     narrow_unseen,
-    narrow_weighted,
     note_lacks,
+    open_by_mobility,
+    open_by_unseen,
 )
 from workers.engine.lanes.ply import (
     copy_row,
@@ -76,6 +77,7 @@ from workers.engine.lanes.round import (
     settle,
     write_counters,
 )
+from workers.engine.lanes.score import mark_rivals, narrow_weighted
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, ones, whole, word
 from workers.engine.scalar.deal import opening_tile
@@ -101,7 +103,7 @@ _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
 _MARKS = 8
 """Bytes of a word."""
 _AT_ONCE = 2
-"""Places that are written whether they are set or not; more in eight lanes are rare."""
+"""Places that are written whether they are set or not where few are: more in eight lanes are rare."""
 _BYTES_TO_BITS = np.uint64(0x0102_0408_1020_4080)
 """Times eight bytes of 0 or 1: gathers them in the highest byte."""
 PLACES_OF_BITS = np.array(
@@ -139,7 +141,7 @@ def play_lanes(
     done = np.zeros(LANES + 1, np.uint64)
     due = np.zeros(MAX_SEATS * LANES, np.uint64)
     dues = np.zeros(MAX_SEATS, np.int64)
-    over = np.zeros(LANES + _AT_ONCE, np.uint64)
+    over = np.zeros(LANES + _MARKS, np.uint64)
 
     matches = rounds.shape[0]
     begun = min(matches, LANES)
@@ -159,7 +161,7 @@ def play_lanes(
         dues[turn] = 0
         _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
         copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
-        _play(rules, programs, turn, reads_table, rows, addresses, ended, row)
+        _play(rules, programs, turn, reads_table, rows, addresses, marks, ended, over, table, due, first, opened, row)
         copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
         begin_lines(rows, ended, table, due, first, opened, row)
         ending = _gather(marks, PLACES_OF_BITS, over)
@@ -293,11 +295,29 @@ def _gather(marks: Words, packed: Words, over: Words) -> int:
 
 
 @compiled()
+def _gather_many(marks: Words, packed: Words, over: Words) -> int:
+    """The same where about half of the lanes are marked: all eight places are written, and as many count as are set."""
+    count = uint64(0)
+    for number in range(LANES // _MARKS):
+        group = uint64(number)
+        bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
+        places = packed[bits]
+        first = group * uint64(_MARKS)
+        for position in range(_MARKS):
+            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
+        count += word(ones(bits))
+    return whole(count)
+
+
+@compiled()
 def _play(
-    rules: Integers, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words, ended: Bytes,
-    row: Word,
+    rules: Integers, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words, marks: Words,
+    ended: Bytes, rivals: Words, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
 ) -> None:  # fmt: skip
-    """One ply of every lane by the program of a place; the seat to move stands on this row of each kind."""
+    """One ply of every lane by the program of a place; the seat to move stands on this row of each kind.
+
+    `ended` are the bytes of `marks`; these and `rivals` are free until it is known which rounds end.
+    """
     first = row * _WIDTH
     kind = programs[place, _FINISH]
     plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
@@ -321,9 +341,15 @@ def _play(
         _gather_lacks(rules, rows, row)
     for number in range(programs[place, _PREFERENCES]):
         code = programs[place, _FIRST_PREFERENCE + number]
-        _prefer(rows, code >> 1, code & 1)
+        feature, fewest = code >> 1, code & 1
+        _prefer(rows, feature, fewest)
+        if feature == _MOBILITY:
+            open_by_mobility(rows, table, openings, first_opening, opened, fewest)
+        elif feature == _UNSEEN:
+            open_by_unseen(rows, table, openings, first_opening, opened, fewest)
     if programs[place, _HAS_WEIGHTS]:
-        narrow_weighted(rows, _weights(programs, place))
+        mark_rivals(rows, ended)
+        narrow_weighted(rows, rivals, _gather_many(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
     if kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
         finish_random_seven(rows, ended)
     elif kind == _RANDOM:
@@ -336,26 +362,24 @@ def _play(
 
 @compiled()
 def _prefer(rows: Rows, feature: int, fewest: int) -> None:
-    sign = int32(-1) if fewest else int32(1)
-    only = (sign, sign, sign, sign, sign, sign, sign, sign, sign, sign)
     if feature == _PIPS:
         narrow_pips(rows, fewest)
     elif feature == _DOUBLE:
         narrow_double(rows, fewest)
     elif feature == _MOBILITY:
-        narrow_mobility(rows, only)
+        narrow_mobility(rows, fewest)
+    elif feature == _UNSEEN:
+        narrow_unseen(rows, fewest)
     elif feature == _DISTINCT:
-        narrow_distinct(rows, only)
+        narrow_distinct(rows, fewest)
     elif feature == _NEXT_ONE:
         narrow_next_lacks_one(rows, fewest)
     elif feature == _NEXT_BOTH:
         narrow_next_lacks_both(rows, fewest)
-    elif feature == _UNSEEN:
-        narrow_unseen(rows, only)
     elif feature == _OTHER_LACKS:
         narrow_other_lacks(rows, fewest)
     elif feature == _NO_FOLLOW_UP:
-        narrow_no_follow_up(rows, only)
+        narrow_no_follow_up(rows, fewest)
     else:
         narrow_equal_ends(rows, fewest)
 
@@ -364,10 +388,10 @@ def _prefer(rows: Rows, feature: int, fewest: int) -> None:
 def _weights(programs: Integers, place: Word) -> Weights:
     first = _FIRST_WEIGHT
     return (
-        int32(programs[place, first]), int32(programs[place, first + 1]), int32(programs[place, first + 2]),
-        int32(programs[place, first + 3]), int32(programs[place, first + 4]), int32(programs[place, first + 5]),
-        int32(programs[place, first + 6]), int32(programs[place, first + 7]), int32(programs[place, first + 8]),
-        int32(programs[place, first + 9]),
+        int64(programs[place, first]), int64(programs[place, first + 1]), int64(programs[place, first + 2]),
+        int64(programs[place, first + 3]), int64(programs[place, first + 4]), int64(programs[place, first + 5]),
+        int64(programs[place, first + 6]), int64(programs[place, first + 7]), int64(programs[place, first + 8]),
+        int64(programs[place, first + 9]),
     )  # fmt: skip
 
 
