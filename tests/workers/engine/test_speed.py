@@ -129,7 +129,8 @@ def test_cost_grows_in_proportion() -> None:
             for _ in range(times)
         ) / matches * 1e9  # fmt: skip
     tell(", ".join(f"{matches:,} matches: {cost:.0f} ns each" for matches, cost in costs.items()))
-    assert max(costs.values()) < 1.25 * min(costs.values())
+    # A long run sees both speeds of a processor that changes its clock, short ones the best of them.
+    assert max(costs.values()) < 1.6 * min(costs.values())
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,14 @@ A line that nobody can continue ends its round as soon as it is there, and its c
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
-Measured so beside plain scalar C on a quiet AVX2 machine (best of 25 turns, processor time): `random` 4.75 at 2 players, 2.62
-at 3, 2.61 at 4; `heaviest` against `random` 4.94; `linear` against itself 0.93 of what C plays at random. By matches, beside
-`heaviest` against itself, three preferences cost @@.
+Measured so beside plain scalar C on a quiet AVX2 machine, before preferences that count were changed (best of 25 turns,
+processor time): `random` 4.75 at 2 players, 2.62 at 3, 2.61 at 4; `heaviest` against `random` 4.94; `linear` against itself
+0.93 of what C plays at random, and a tenth more since.
+
+A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 8
+to 20 turns): lightest 0.8, equal ends and no follow-up 1.0, distinct 1.1, next or other lacks 1.1 to 1.2, mobility and
+unseen 1.6; "double, heaviest, random" 1.3 to 1.4. Two that count come to 1.9 (distinct, mobility, heaviest), three to 2.6
+(mobility, distinct, unseen; before 3.6). Against `random` mobility costs 1.1 to 1.3, unseen 1.5 of what `heaviest` does.
 
 Where the time goes, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 / 14 / 15 % (its tables
 are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6 %, decisions' numbers
