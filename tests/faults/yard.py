@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.error import HTTPError
 
 import psutil
 
@@ -206,8 +207,13 @@ class Up:
 
     def is_ready(self) -> bool:
         """Whether the API answers, Redis and a worker being there."""
-        with suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz?workers=1", timeout=5) as answer:
-            return bool(answer.status == 200)
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz?workers=1", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except HTTPError as refusal:
+            refusal.close()
+        except OSError:
+            pass
         return False
 
     def matches_total(self) -> int:

@@ -152,7 +152,7 @@ def test_keys_are_stored_as_digests_and_never_logged(guarded: Guarded, as_: As, 
         assert text.encode() not in stored
         assert hashlib.sha256(text.encode()).hexdigest().encode() in stored
         assert text not in caplog.text
-        assert text.rpartition("_")[2] not in caplog.text
+        assert text.split("_", 2)[2] not in caplog.text  # the secret, in which there may be more of these
 
 
 def test_a_new_key_closes_the_door_and_a_revoked_one_opens_nothing(redis_url: str) -> None:

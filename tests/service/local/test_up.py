@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.error import HTTPError
 
 import psutil
 import pytest
@@ -67,8 +68,11 @@ class Up:
         try:
             with urllib.request.urlopen(f"{self.url}/readyz?workers=1", timeout=2) as answer:
                 return bool(answer.status == 200)
+        except HTTPError as refusal:
+            refusal.close()
         except OSError:
-            return False
+            pass
+        return False
 
 
 def start(folder: Path, log: Path, *arguments: str, **environment: str) -> Up:
