@@ -1,36 +1,39 @@
 """Reading request bodies: JSON by the book, of bounded depth, under its own media type."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from workers.errors import InvalidInput
-
-MAX_DEPTH: Final = 32
-"""Levels of nesting; nothing that we read needs ten, and what reads or quotes a value may recurse."""
+from service.strict_json import MAX_DEPTH, depth_exceeds, names_twice
+from workers.errors import FieldError, InvalidInput
 
 
 class JsonRequest(Request):
-    """A request whose JSON is strict (no NaN, no Infinity) and not too deep."""
+    """A request whose JSON is strict (no NaN, no Infinity, no name twice) and not too deep."""
 
     async def json(self) -> Any:
-        """The body's value; raises `json.JSONDecodeError` on broken JSON, `InvalidInput` on deep nesting."""
+        """The body's value; raises `json.JSONDecodeError` on broken JSON, `_Refused` on what is no document of ours."""
         if not hasattr(self, "_json"):
-            value = orjson.loads(await self.body())
+            body = await self.body()
+            value = orjson.loads(body)
             if depth_exceeds(value, MAX_DEPTH):
-                # FastAPI turns any other error met here into its own, so it is wrapped and unwrapped by the route below.
-                raise _TooDeep
+                raise _Refused(FieldError("", f"the body is nested more than {MAX_DEPTH} levels deep"))
+            if twice := names_twice(body):
+                raise _Refused(*(FieldError(path, "is given twice; only one can count") for path in twice))
             self._json = value
         return self._json
 
 
-class _TooDeep(HTTPException):
-    def __init__(self) -> None:
+class _Refused(HTTPException):
+    """FastAPI turns any other error met in reading a body into its own: this one is unwrapped by the route below."""
+
+    def __init__(self, *errors: FieldError) -> None:
         super().__init__(422)
+        self.errors = errors
 
 
 class JsonRoute(APIRoute):
@@ -46,8 +49,8 @@ class JsonRoute(APIRoute):
                 raise HTTPException(415, "The body must come as application/json.")
             try:
                 return await handle(ours)
-            except _TooDeep:
-                raise InvalidInput.at("", f"the body is nested more than {MAX_DEPTH} levels deep") from None
+            except _Refused as refused:
+                raise InvalidInput(*refused.errors) from None
 
         return read_and_handle
 
@@ -56,18 +59,3 @@ def says_json(request: Request) -> bool:
     """Whether the request's body is declared as JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
-
-
-def depth_exceeds(value: object, limit: int) -> bool:
-    """Whether lists and objects nest deeper than `limit` levels."""
-    level = [value]
-    for _ in range(limit + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, list | dict)
-            for inner in (outer if isinstance(outer, list) else outer.values())
-        ]
-        if not level:
-            return False
-    return True

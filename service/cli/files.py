@@ -1,5 +1,6 @@
 """Reading a document from a file or from standard input."""
 
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from service.cli.exits import UsageError
+from service.strict_json import MAX_DEPTH, depth_exceeds, names_twice
 
 STANDARD_INPUT: Final = "-"
 MAX_BYTES: Final = 64 * 2**20
@@ -43,25 +45,27 @@ def _parse(content: bytes, suffix: str, name: str) -> Any:
             return _parse_yaml(text, name)
         case ".json":
             return _parse_json(text, name)
+        case _ if text.lstrip()[0] in "{[":
+            return _parse_json(text, name)
         case _:
-            try:
-                return orjson.loads(text)
-            except orjson.JSONDecodeError as error:
-                if text.lstrip()[0] in "{[":
-                    raise UsageError(f"{name}: broken JSON: {error}") from None
             return _parse_yaml(text, name)
 
 
 def _parse_json(text: str, name: str) -> Any:
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{name}: broken JSON: {error}") from None
+    if depth_exceeds(value, MAX_DEPTH):
+        raise UsageError(f"{name}: is nested more than {MAX_DEPTH} levels deep")
+    if twice := names_twice(text):
+        raise UsageError(f"{name}: {twice[0]}: is given twice; only one can count")
+    return value
 
 
 def _parse_toml(text: str, name: str) -> Any:
     try:
-        return tomllib.loads(text)
+        return _as_json(tomllib.loads(text), name)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: broken TOML: {error}") from None
 
@@ -69,9 +73,36 @@ def _parse_toml(text: str, name: str) -> Any:
 def _parse_yaml(text: str, name: str) -> Any:
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """Refuses mappings that are no JSON objects: YAML knows names that are numbers, and lets a name stand twice."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                if key.tag == "tag:yaml.org,2002:merge":
+                    continue
+                if key.tag != "tag:yaml.org,2002:str":
+                    raise yaml.MarkedYAMLError(problem="a name must be a text; put it in quotes", problem_mark=key.start_mark)
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(problem=f"{key.value}: is given twice", problem_mark=key.start_mark)
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
     try:
-        return yaml.safe_load(text)
+        return _as_json(yaml.load(text, Loader), name)  # noqa: S506  # a safe loader
+    except RecursionError:
+        raise UsageError(f"{name}: is nested too deeply") from None
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         place = f" in line {where.line + 1}" if where else ""
         raise UsageError(f"{name}: broken YAML{place}: {getattr(error, 'problem', None) or error}") from None
+
+
+def _as_json(value: Any, name: str) -> Any:
+    """The value as JSON has it, dates as texts: YAML and TOML can say more."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=str))
+    except RecursionError:
+        raise UsageError(f"{name}: is nested too deeply") from None
+    except ValueError:
+        raise UsageError(f"{name}: holds a number that is none (nan, inf), or a list within itself") from None

@@ -132,11 +132,15 @@ def test_thousands_of_odd_jobs(service: Service, http: httpx2.Client) -> None:
 Read = Callable[[], dict[bytes, bytes]]
 
 
-def test_a_name_twice_counts_once(http: httpx2.Client, stored: Read) -> None:
-    """JSON leaves open which of two equal names counts: here it is the last, as in every common reader."""
-    body: Any = '{"seed":1,"seed":2,"scenarios":[' + written_good() + "]}"
-    assert http.post("/v1/jobs", content=body, headers=JSON).json()["seed"] == 2
+def test_a_name_twice_is_refused_and_named(http: httpx2.Client, stored: Read) -> None:
+    """JSON leaves open which of two equal names counts; whoever wrote both meant one of them, and we cannot know which."""
     before = stored()
-    body = '{"seed":2,"seed":-1,"scenarios":[' + written_good() + "]}"
-    assert http.post("/v1/jobs", content=body, headers=JSON).status_code == 422
+    for body, path in (
+        ('{"seed":1,"seed":2,"scenarios":[' + written_good() + "]}", "seed"),
+        ('{"scenarios":[' + written_good() + ',{"matches":5,"matches":5,"policies":["random","random"]}]}', "scenarios[1].matches"),
+        ('{"scenarios":[' + written_good() + '],"labels":{"a":"b","\\u0061":"c"}}', "labels.a"),
+    ):
+        answer = http.post("/v1/jobs", content=body, headers=JSON)
+        assert answer.status_code == 422
+        assert [error["path"] for error in answer.json()["errors"]] == [path]
     assert stored() == before

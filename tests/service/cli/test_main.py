@@ -150,6 +150,15 @@ def test_address_comes_from_the_environment(blockyard: Command, nowhere: str, mo
         ("job.json", "", "is empty"),
         ("job.json", "[1]", "must hold an object"),
         ("job.json", b"\xff\xfe", "is not a text in UTF-8"),
+        ("job.json", '{"seed": 1, "scenarios": [{"matches": 1, "matches": 2}]}', "scenarios[0].matches: is given twice"),
+        ("job.json", "[" * 100 + "]" * 100, "is nested more than 32 levels deep"),
+        ("job.yaml", "seed: 1\nseed: 2\n", "in line 2: seed: is given twice"),
+        ("job.yaml", "labels: {1: one}", "in line 1: a name must be a text; put it in quotes"),
+        ("job.yaml", "seed: .nan", "holds a number that is none"),
+        ("job.yaml", "seed: &a [*a]", "a list within itself"),
+        ("job.yaml", "[" * 3000, "is nested too deeply"),
+        ("job.toml", "seed = inf", "holds a number that is none"),
+        ("job.toml", "seed = 1\nseed = 2\n", "broken TOML"),
     ],
 )
 def test_broken_files_are_named(blockyard: Command, tmp_path: Path, name: str, content: str | bytes, reason: str) -> None:
