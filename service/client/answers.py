@@ -33,6 +33,7 @@ class Job(TypedDict):
     seed: Integer
     priority: str
     labels: dict[str, str]
+    owner: str
     engine_version: str
     scenario_count: int
     matches_requested: Integer

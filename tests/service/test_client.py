@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from typing import Any
 
 import orjson
@@ -186,3 +187,9 @@ def test_events_of_an_unknown_job_are_refused(server: Scripted, client: Client) 
     server.then({"detail": "no such job"}, 404)
     with pytest.raises(UnknownName, match="no such job"):
         next(client.events("j1"))
+
+
+@pytest.mark.parametrize("package", ["service", "workers"])
+def test_the_types_are_there_for_whoever_installs_the_client(package: str) -> None:
+    """Without the marker a type checker takes nothing from an installed package."""
+    assert files(package).joinpath("py.typed").is_file()

@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.client.answers import Job, JobPage, Progress
 from service.middleware import SECURITY_HEADERS
 
 CALLS = {
@@ -112,3 +113,10 @@ def test_a_fault_of_ours_tells_no_secrets(http: httpx2.Client, monkeypatch: pyte
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "find-me" in answer.json()["detail"]
     assert "secret" not in answer.text
+
+
+def test_the_client_types_have_the_fields_that_the_document_has(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert set(Job.__annotations__) == set(schemas["JobAnswer"]["properties"])
+    assert set(JobPage.__annotations__) == set(schemas["JobPage"]["properties"])
+    assert set(Progress.__annotations__) == set(schemas["Progress"]["properties"])
