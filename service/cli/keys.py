@@ -1,15 +1,17 @@
 """API keys, made and revoked where Redis is: whoever reaches it may."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
 import typer
 
+from service.cli.exits import UsageError
 from service.cli.options import AsJson
 from service.cli.output import note, print_json, table
 from service.cli.tables import local_time
 
 if TYPE_CHECKING:
+    from service.access.audit import Audit
     from service.access.keys import KeyStore
 
 ROLES: Final = ("read", "submit", "admin")
@@ -25,7 +27,7 @@ Data: TypeAlias = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    keys = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+    keys = typer.Typer(rich_markup_mode=None)
     for name, command in (("create", create), ("list", list_keys), ("revoke", revoke)):
         keys.command(name)(command)
     app.add_typer(keys, name="keys", help="Make, list and revoke the API keys of a service.")
@@ -41,9 +43,9 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, once. From the first key on the service lets nobody in without one."""
-    store = _store(redis_url, data)
-    key, text = store.create(name, role)  # type: ignore[arg-type]  # checked there
-    _audit("key created", key=key.name, role=key.role)
+    place = _place(redis_url, data)
+    key, text = place.keys.create(name, role)  # type: ignore[arg-type]  # checked there
+    place.audit("key created", key=key.name, role=key.role)
     if as_json:
         print_json({"name": key.name, "role": key.role, "key": text})
         return
@@ -56,7 +58,7 @@ def list_keys(redis_url: RedisUrl = None, data: Data = None, as_json: AsJson = F
     from service.schemas.answers import moment
 
     found = [
-        {"name": key.name, "role": key.role, "created_at": moment(key.created_at)} for key in _store(redis_url, data).all()
+        {"name": key.name, "role": key.role, "created_at": moment(key.created_at)} for key in _place(redis_url, data).keys.all()
     ]
     if as_json:
         print_json(found)
@@ -72,26 +74,35 @@ def revoke(
     data: Data = None,
 ) -> None:
     """Make a key open nothing any more, from the next second on."""
-    _store(redis_url, data).revoke(name)
-    _audit("key revoked", key=name)
+    place = _place(redis_url, data)
+    place.keys.revoke(name)
+    place.audit("key revoked", key=name)
     note(f"the key of {name} opens nothing any more")
 
 
-def _store(redis_url: str | None, data: Path | None) -> "KeyStore":
+class _Place(NamedTuple):
+    """Where the keys are, and where what is done with them is told of."""
+
+    keys: "KeyStore"
+    audit: "Audit"
+
+
+def _place(redis_url: str | None, data: Path | None) -> _Place:
+    """The Redis of a service. Raises `UsageError` where none runs on the folder that is named: another is not meant."""
+    from service.access.audit import Audit
+    from service.access.caller import CALLER, OPERATOR_HERE
     from service.access.keys import KeyStore
-    from service.local.folder import default_data_folder, noted_redis
+    from service.local.folder import data_folder, default_data_folder, noted_redis
     from workers.jobs.store import Store, connect
     from workers.settings import Settings
 
     settings = Settings()
-    url = redis_url or noted_redis(data or default_data_folder()) or settings.redis_url
-    return KeyStore(Store(connect(url, settings.redis_timeout_seconds)))
-
-
-def _audit(action: str, **what: str) -> None:
-    from service.access.audit import Audit
-    from service.access.caller import CALLER, OPERATOR_HERE
-    from workers.settings import Settings
-
+    folder = data_folder(data or default_data_folder())
+    noted = None if redis_url else noted_redis(folder.path)
+    if data is not None and redis_url is None and noted is None:
+        raise UsageError(f"--data: no `blockyard up` with a Redis of its own runs on {data}; --redis-url names another Redis")
     CALLER.set(OPERATOR_HERE)
-    Audit(Settings().audit_log)(action, **what)
+    # As the service on the folder does: one file tells who changed what.
+    audit = settings.audit_log or (str(folder.audit) if noted else None)
+    store = Store(connect(redis_url or noted or settings.redis_url, settings.redis_timeout_seconds))
+    return _Place(KeyStore(store), Audit(audit))

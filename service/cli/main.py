@@ -75,6 +75,8 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _explain(error: Exception) -> int:
+    from pydantic import ValidationError
+
     from service.access.opening import OpenToStrangers
     from service.client import RequestRefused, ServiceError, ServiceUnreachable
     from service.local.errors import LocalError, NoRedis
@@ -85,6 +87,9 @@ def _explain(error: Exception) -> int:
             return error.exit_code
         case InvalidInput():
             _complain("; ".join(f"{item.path}: {item.message}" if item.path else item.message for item in error.errors))
+            return USAGE
+        case ValidationError() if error.title in ("Settings", "ServiceSettings"):
+            _complain("; ".join(f"BLOCKYARD_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()))
             return USAGE
         case RequestRefused():
             reasons = "; ".join(f"{path}: {message}" if path else message for path, message in error.errors)

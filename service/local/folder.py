@@ -53,10 +53,15 @@ class DataFolder:
         return self.path / "logs"
 
 
+def data_folder(path: Path) -> DataFolder:
+    """A data folder as it may be or not, without holding it."""
+    return DataFolder(path.expanduser().absolute())
+
+
 def noted_redis(path: Path) -> str | None:
     """The address of the Redis that runs on a data folder, if one does."""
     try:
-        return DataFolder(path.expanduser().absolute()).redis_note.read_text().strip() or None
+        return data_folder(path).redis_note.read_text().strip() or None
     except OSError:
         return None
 

@@ -55,6 +55,7 @@ def test_a_key_is_made_listed_and_revoked(blockyard: Command, redis_url: str, he
         (["create", "a b"], "name: must be letters"),
         (["create", "ada", "--role", "root"], "role: must be one of read, submit, admin, not 'root'"),
         (["create"], "NAME"),
+        ([], "Missing command"),
         (["revoke", "nobody"], "there is no key 'nobody'"),
     ],
 )
@@ -77,6 +78,22 @@ def test_no_redis_is_exit_code_three_and_tells_no_password(blockyard: Command) -
     assert "secret" not in said.err
 
 
+def test_a_folder_that_is_named_is_the_one_that_is_meant(
+    blockyard: Command, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BLOCKYARD_REDIS_URL")
+    monkeypatch.delenv("BLOCKYARD_AUDIT_LOG")
+    for arguments in ("list",), ("create", "ada"), ("revoke", "ada"):
+        said = blockyard("keys", *arguments, "--data", str(tmp_path))
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+        assert f"--data: no `blockyard up` with a Redis of its own runs on {tmp_path}" in said.err
+    (tmp_path / "redis.url").write_text(f"{redis_url}\n")
+    assert blockyard("keys", "create", "ada", "--data", str(tmp_path)).code == 0
+    assert blockyard("keys", "revoke", "ada", "--data", str(tmp_path)).code == 0
+    told = [orjson.loads(line)["action"] for line in (tmp_path / "audit.log").read_bytes().splitlines()]
+    assert told == ["key created", "key revoked"]
+
+
 @pytest.mark.parametrize("command", ["create", "list", "revoke"])
 def test_help_fits(blockyard: Command, command: str) -> None:
     said = blockyard("keys", command, "--help")
@@ -88,6 +105,19 @@ def start_api(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-P", "-m", "service.cli", "api", "--port", "0", *arguments]
     environment = {**os.environ, "BLOCKYARD_REDIS_URL": url}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_setting_that_is_wrong_is_named_in_one_line(
+    blockyard: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOCKYARD_PORT", "eighty")
+    monkeypatch.setenv("BLOCKYARD_ADMIN_KEY", "tooshort")
+    said = blockyard("api")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "BLOCKYARD_PORT: " in said.err
+    assert "BLOCKYARD_ADMIN_KEY: " in said.err
+    assert "tooshort" not in said.err
+    assert "went wrong" not in said.err
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3"])

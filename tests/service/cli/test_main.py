@@ -78,6 +78,7 @@ def test_version(blockyard: Command) -> None:
         (["jobs", "--limit", "many"], "--limit"),
         (["jobs", "--state", "asleep"], "--state: must be one of queued, running"),
         (["jobs", "--url", "ftp://there"], "--url: 'ftp://there' is no address"),
+        (["jobs", "--key", "clé"], "--key: must be printable ASCII"),
         (["results", "x", "--format", "pdf"], "--format: must be one of table, json, csv"),
         (["status"], "ID"),
         (["submit"], "FILE"),
