@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Final
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 
 from service import errors
@@ -54,7 +55,10 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=operation_id,
     )
-    app.state.service = ServiceState(settings, ledger, feeds, http_metrics, Audit(settings.audit_log), keyring, sessions)
+    app.state.service = ServiceState(
+        settings, ledger, feeds, http_metrics, Audit(settings.audit_log), keyring, sessions,
+        CapacityLimiter(settings.max_perfts),
+    )  # fmt: skip
     app.add_middleware(
         Gate, keyring=keyring, sessions=sessions, quota=RequestQuota(ledger.store, settings.quota_requests),
         open_house=is_open_house(settings), insecure=settings.insecure,

@@ -37,7 +37,9 @@ class ServiceSettings(Settings):
     max_positions: int = Field(default=1_000, ge=1)
     """Positions of one call of judge."""
     max_nodes: int = Field(default=200_000, ge=1)
-    """Positions that one call of perft visits: a few seconds of one thread."""
+    """Positions that one call of perft visits: ten to fifteen seconds of one thread that has a core to itself."""
+    max_perfts: int = Field(default=2, ge=1)
+    """Calls of perft that count at once; others wait, and hold no thread that other requests need."""
 
     stream_seconds: float = Field(default=55.0, gt=0)
     """An event stream ends after this long and the client comes back: no replica keeps its listeners for ever."""

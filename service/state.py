@@ -6,6 +6,7 @@ What asks nothing of Redis is `async`: each plain function that a route depends 
 from dataclasses import dataclass
 from typing import Annotated, cast
 
+from anyio import CapacityLimiter
 from fastapi import Depends, Path, Request
 
 from service.access.audit import Audit
@@ -33,6 +34,8 @@ class ServiceState:
     audit: Audit
     keyring: Keyring
     sessions: Sessions
+    perft_turns: CapacityLimiter
+    """Lets a few calls count trees at once, each for seconds."""
 
     @property
     def regressions(self) -> Regressions:

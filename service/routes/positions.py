@@ -1,8 +1,10 @@
 """The rules on single positions and on whole trees of deals: bounded, without Redis."""
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 import orjson
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Body, Response
 
 from service.body import JsonRoute
@@ -24,9 +26,13 @@ def judge(document: Annotated[JudgeBody, Body(openapi_examples=POSITION_EXAMPLES
 
 
 @router.post("/perft", responses=CHECKED, response_model=PerftAnswer, summary="Count a deal's tree")
-def perft(document: Annotated[PerftBody, Body(openapi_examples=DEAL_EXAMPLES)], state: StateOf) -> Response:
-    """Every way in which a deal, or each of a list, can be played: rounds by placements, exact chances under `random`."""
-    return _json(count_tree(document, max_nodes=state.settings.max_nodes))
+async def perft(document: Annotated[PerftBody, Body(openapi_examples=DEAL_EXAMPLES)], state: StateOf) -> Response:
+    """Every way in which a deal, or each of a list, can be played: rounds by placements, exact chances under `random`.
+
+    Trees are counted a few at a time; further calls stand in line.
+    """
+    count = partial(count_tree, document, max_nodes=state.settings.max_nodes)
+    return _json(await run_sync(count, limiter=state.perft_turns))
 
 
 def _json(value: Any) -> Response:

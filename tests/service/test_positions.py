@@ -1,5 +1,7 @@
 """Judge and perft over HTTP: the rules' own answers, bounded."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
 from typing import Any
 
 import httpx2
@@ -7,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from service.schemas.positions import DEAL_EXAMPLES, POSITION_EXAMPLES, JudgeAnswer, PerftAnswer
-from tests.service.running import serving
+from tests.service.running import Service, serving
 from workers.engine.perft import perft
 from workers.engine.positions import judge
 
@@ -31,6 +33,34 @@ def test_perft_answers_as_the_rules_do(http: httpx2.Client, document: Any) -> No
     assert answer.status_code == 200, answer.text
     assert answer.json() == perft(document)
     TypeAdapter(PerftAnswer).validate_python(answer.json())
+
+
+def test_whoever_counts_trees_does_not_keep_others_waiting(
+    http: httpx2.Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every request may hold a thread; counting for seconds in all of them at once would stop the service."""
+    go_on, under_way = Event(), Semaphore(0)
+
+    def count(*_: object, **__: object) -> dict[str, Any]:
+        under_way.release()
+        assert go_on.wait(30)
+        return perft(DEAL)  # type: ignore[return-value]
+
+    monkeypatch.setattr("service.routes.positions.count_tree", count)
+    with ThreadPoolExecutor(50) as pool:
+        calls = [pool.submit(httpx2.post, f"{service.url}/v1/perft", json=DEAL, timeout=60) for _ in range(50)]
+        try:
+            for _ in range(2):
+                assert under_way.acquire(timeout=10)
+            assert http.get("/v1/policies", timeout=5).status_code == 200
+            assert not under_way.acquire(timeout=0.5)
+        finally:
+            go_on.set()
+        assert [call.result().status_code for call in calls] == [200] * 50
+
+
+def test_a_position_without_hands_is_told_so(http: httpx2.Client) -> None:
+    assert [error["path"] for error in http.post("/v1/judge", json={}).json()["errors"]] == ["hands"]
 
 
 def test_the_documented_examples_work(http: httpx2.Client) -> None:

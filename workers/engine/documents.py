@@ -58,6 +58,9 @@ class Reader:
         """The ruleset for the number of players, which defaults to the number of hands; refuses at once."""
         hands = self.document.get("hands")
         players = self.document.get("players", len(hands) if isinstance(hands, list) else None)
+        if "players" not in self.document and players is None:
+            self.refuse("hands", "must be a list of hands, one for each player")
+            self.finish()
         if isinstance(players, bool) or not isinstance(players, int) or not MIN_PLAYERS <= players <= MAX_PLAYERS:
             self.refuse("players", f"must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}, not {players!r}")
             self.finish()
