@@ -130,7 +130,8 @@ def possible_methods(request: Request) -> list[str]:
     """The methods that some route takes at the request's path."""
     routes: Sequence[BaseRoute] = request.app.state.routes
     found = (route for route in routes if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE)
-    return sorted({method for route in found for method in route.methods or ()})
+    methods = {method for route in found for method in route.methods or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 def _request_error(_: Request, error: Exception) -> Response:
@@ -138,7 +139,8 @@ def _request_error(_: Request, error: Exception) -> Response:
     details = error.errors()
     for item in details:
         if item["type"] == "json_invalid":
-            return problem(400, f"The body is no JSON: {item['ctx']['error']}.", kind="broken-json", title="Broken JSON")
+            place = f"{item['ctx']['error']}, at character {int(item['loc'][-1]) + 1}"
+            return problem(400, f"The body is no JSON: {place}.", kind="broken-json", title="Broken JSON")
     return invalid([field_error(item) for item in details])
 
 
@@ -199,7 +201,9 @@ def _message(kind: str, item: dict[str, Any]) -> str:
         case "string_too_long":
             return f"may have at most {context['max_length']} characters"
         case "string_too_short":
-            return f"must have at least {context['min_length']} characters"
+            return f"must have at least {context['min_length']} character{'s' if context['min_length'] > 1 else ''}"
+        case "string_pattern_mismatch":
+            return f"must match {context['pattern']}, unlike {_shown(value)}"
         case _:
             return str(item["msg"])
 

@@ -48,8 +48,12 @@ class BodyTooLarge(HTTPException):
         super().__init__(413, f"The body may have at most {limit:,} bytes.")
 
 
+class _Enough(Exception):
+    """The head of the answer is sent and nothing else is asked for: a stream need not go on."""
+
+
 class Envelope:
-    """The outermost layer of the application."""
+    """The outermost layer of the application. HEAD is answered here for all routes: as GET, without the body."""
 
     def __init__(self, app: ASGIApp, *, max_body_bytes: int, metrics: HttpMetrics) -> None:
         self._app = app
@@ -70,7 +74,9 @@ class Envelope:
             if exchange.announced_length > self._max_body_bytes:
                 await problem(413, BodyTooLarge(self._max_body_bytes).detail)(scope, receive, exchange.send)
             else:
-                await self._app(scope, exchange.receive, exchange.send)
+                await self._app(exchange.scope, exchange.receive, exchange.send)
+        except _Enough:
+            return
         except Exception as error:
             if exchange.started:
                 raise
@@ -87,7 +93,11 @@ class _Exchange:
         self.request_id = given if _GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
         self.announced_length = int(length) if length.isascii() and length.isdigit() else 0
         self.started = False
-        self._scope, self._receive, self._send = scope, receive, send
+        self.scope: Scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        """What the application sees."""
+        self._method: str = scope["method"]
+        self._answered = False
+        self._receive, self._send = receive, send
         self._limit, self._metrics = limit, metrics
         self._received = 0
         self._begun = time.perf_counter()
@@ -106,17 +116,22 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.started = True
             self._dress(MutableHeaders(scope=message))
-            route = getattr(self._scope.get("route"), "path", "none")
+            route = getattr(self.scope.get("route"), "path", "none")
             seconds = time.perf_counter() - self._begun
-            self._metrics.answered(route, self._scope["method"], message["status"], seconds)
+            self._metrics.answered(route, self._method, message["status"], seconds)
             self._note(route, message["status"], seconds)
+        elif self._method == "HEAD":
+            if self._answered:
+                raise _Enough
+            self._answered = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)
 
     def _note(self, route: str, status: int, seconds: float) -> None:
         """A line in the log for each answer, but for those that machines fetch every few seconds."""
-        if status < 400 and required_role(self._scope["method"], self._scope["path"]) is None:
+        if status < 400 and required_role(self._method, self.scope["path"]) is None:
             return
-        told = {"method": self._scope["method"], "path": self._scope["path"], "route": route, "status": status}
+        told = {"method": self._method, "path": self.scope["path"], "route": route, "status": status}
         by = CALLER.get().name
         log.info("%s %s %d", told["method"], told["path"], status, extra={**told, "seconds": round(seconds, 6), "by": by})
 

@@ -73,7 +73,7 @@ class Client(Wire):
         return cast(Job, self._json("POST", f"{_job(job_id)}/resume"))
 
     def restart(self, job_id: str) -> Job:
-        """Go on with a job that failed or was cancelled."""
+        """Play a job anew that has ended, or whose engine version is gone; what was counted before is dropped."""
         return cast(Job, self._json("POST", f"{_job(job_id)}/restart"))
 
     def delete(self, job_id: str) -> None:

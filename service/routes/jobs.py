@@ -122,9 +122,12 @@ def resume(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
     return _changed("job resumed", state.ledger.resume(id), state)
 
 
-@router.post("/{id}/restart", responses=CHANGED, summary="Restart a failed or cancelled job")
+@router.post("/{id}/restart", responses=CHANGED, summary="Play a job anew")
 def restart(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # noqa: A002
-    """A failed or cancelled job is taken up again."""
+    """A job that has ended, or waits for an engine version that is gone, is played anew from its first block.
+
+    What was counted before is dropped. A job that is under way stays as it is.
+    """
     record = state.ledger.restart(id, quota=job_quota(caller, state.settings))
     return _changed("job restarted", record, state)
 

@@ -199,7 +199,43 @@ def test_unknown_places_and_methods_are_problems_too(http: httpx2.Client) -> Non
     assert paths_of(http.get("/static/none.css"), 404) == []
     answer = http.put("/v1/jobs", json={})
     assert paths_of(answer, 405) == []
-    assert answer.headers["Allow"] == "GET, POST"
+    assert answer.headers["Allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/docs", "/v1/jobs", "/v1/policies", "/static/style.css", "/openapi.json"])
+def test_whatever_can_be_got_answers_head_without_a_body(http: httpx2.Client, path: str) -> None:
+    got, head = http.get(path), http.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    for name in ("Content-Type", "Content-Security-Policy"):
+        assert head.headers[name] == got.headers[name]
+    if path != "/":
+        assert head.headers["Content-Length"] == got.headers["Content-Length"]
+
+
+def test_head_of_a_stream_ends_at_once(http: httpx2.Client) -> None:
+    job = http.post("/v1/jobs", json=scenario()).json()["id"]
+    head = http.head(f"/v1/jobs/{job}/events", timeout=5)
+    assert head.status_code == 200
+    assert head.headers["Content-Type"].startswith("text/event-stream")
+    assert paths_of(http.post("/v1/jobs", content=b'{"a": 1,}', headers=JSON), 400) == []
+
+
+def test_head_is_not_possible_where_nothing_can_be_got(http: httpx2.Client) -> None:
+    head = http.head("/v1/judge")
+    assert head.status_code == 405
+    assert head.headers["Allow"] == "POST"
+
+
+def test_broken_json_is_shown_where_it_breaks(http: httpx2.Client) -> None:
+    detail = http.post("/v1/jobs", content=b'{"seed": x}', headers=JSON).json()["detail"]
+    assert detail.endswith(", at character 10.")
+
+
+def test_messages_are_in_our_words(http: httpx2.Client) -> None:
+    errors = http.post("/v1/jobs", json={**scenario(), "labels": {"a b": "", "": ""}}).json()["errors"]
+    assert [error["message"] for error in errors] == [
+        'must match ^[A-Za-z0-9][A-Za-z0-9._/-]*$, unlike "a b"', "must have at least 1 character",
+    ]  # fmt: skip
 
 
 def test_what_is_no_http_does_not_hurt(service: Service, http: httpx2.Client) -> None:
