@@ -3,6 +3,7 @@
 What asks nothing of Redis is `async`: each plain function that a route depends on would cost it a trip to another thread.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -16,7 +17,7 @@ from service.access.sessions import Sessions
 from service.events import Feeds
 from service.metrics import HttpMetrics
 from service.settings import ServiceSettings
-from workers.errors import NotFound, NotYours
+from workers.errors import FieldError, InvalidInput, NotFound, NotYours
 from workers.jobs.ledger import NAME, Ledger
 from workers.regressions.runs import Regressions
 from workers.regressions.spec import NAME as REGRESSION_NAME
@@ -51,6 +52,13 @@ async def state_of(request: Request) -> ServiceState:
 async def caller_of(request: Request) -> Caller:
     """Whose request it is; the gate has seen to it. What is made belongs to the caller's name."""
     return cast(Caller, request.state.caller)
+
+
+async def once_each(request: Request) -> None:
+    """Query parameters given twice are refused: one of two filters would be dropped in silence."""
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise InvalidInput(*(FieldError(name, "is given twice; only one can count") for name in twice))
 
 
 async def job_id_of(id: Annotated[str, Path(description="A job's id.", examples=["j4m2"])]) -> str:  # noqa: A002
@@ -93,3 +101,5 @@ def own_job_of(state: StateOf, id: JobId, caller: CallerOf) -> str:  # noqa: A00
 
 
 OwnJobId = Annotated[str, Depends(own_job_of)]
+ONCE_EACH = [Depends(once_each)]
+"""For routes that read query parameters."""

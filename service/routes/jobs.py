@@ -15,7 +15,7 @@ from service.routes.documented import CHANGED, LISTED, NAMED, SENT, content, pro
 from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, job_summary
 from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
 from service.schemas.results import ResultsPage
-from service.state import CallerOf, JobId, OwnJobId, ServiceState, StateOf
+from service.state import ONCE_EACH, CallerOf, JobId, OwnJobId, ServiceState, StateOf
 from service.tournament_tables import tournament_csv
 from service.tournaments import tournament_documents
 from workers.errors import InvalidInput
@@ -55,7 +55,7 @@ def submit(
     return Response(answer.model_dump_json(), 202, {"Location": f"/v1/jobs/{record.id}"}, "application/json")
 
 
-@router.get("", responses=LISTED, summary="List jobs")
+@router.get("", dependencies=ONCE_EACH, responses=LISTED, summary="List jobs")
 def jobs(query: Annotated[JobsQuery, Query()], state: StateOf) -> JobPage:
     """Jobs, newest first."""
     if query.label is not None and "=" not in query.label:
@@ -72,6 +72,7 @@ def job(id: JobId, state: StateOf) -> JobAnswer:  # noqa: A002
 
 @router.get(
     "/{id}/results",
+    dependencies=ONCE_EACH,
     response_model=ResultsPage,
     responses={**problems(404, 422, 503), 200: content(CSV, "Results so far: as JSON, or as CSV where that is asked for.")},
     summary="Read results",

@@ -21,7 +21,7 @@ from service.schemas.regressions import (
     RunRequest,
     RunsQuery,
 )
-from service.state import CallerOf, RegressionName, RunId, ServiceState, StateOf
+from service.state import ONCE_EACH, CallerOf, RegressionName, RunId, ServiceState, StateOf
 from workers.errors import FieldError, InvalidInput, NotFound
 from workers.regressions.spec import RegressionSpec
 from workers.regressions.store import Run
@@ -87,7 +87,7 @@ def start(
     return _begun(run, response, state)
 
 
-@router.get("/regressions/{name}/runs", responses=NAMED | LISTED, summary="List runs")
+@router.get("/regressions/{name}/runs", dependencies=ONCE_EACH, responses=NAMED | LISTED, summary="List runs")
 def runs(name: RegressionName, query: Annotated[RunsQuery, Query()], state: StateOf) -> RunList:
     """The newest runs of a regression, newest first; also of one that is not stored but was run once."""
     found = state.regressions.store.runs(name, query.limit)

@@ -13,7 +13,7 @@ from service.drawing import STYLE_HASH, draw_line
 from service.routes.documented import content, problems
 from service.schemas.replays import MatchLine, Replay
 from service.schemas.requests import DrawingQuery, MatchesQuery
-from service.state import JobId, StateOf
+from service.state import ONCE_EACH, JobId, StateOf
 from workers.engine.play import ENGINE_VERSION, Lineup, replay_match
 from workers.engine.policies import PolicyValue
 from workers.engine.replay import replay_document
@@ -62,6 +62,7 @@ def match(id: JobId, k: ScenarioIndex, m: MatchIndex, state: StateOf) -> Respons
 
 @router.get(
     "",
+    dependencies=ONCE_EACH,
     response_class=StreamingResponse,
     responses={**REPLAYED, 200: content(LINES, "One line of JSON for each match.")},
     summary="List matches",
@@ -82,6 +83,7 @@ def matches(id: JobId, k: ScenarioIndex, query: Annotated[MatchesQuery, Query()]
 
 @router.get(
     "/{m}/rounds/{r}.svg",
+    dependencies=ONCE_EACH,
     response_class=Response,
     responses={**REPLAYED, 200: content(SVG, "The line on the table.")},
     summary="Draw a line",

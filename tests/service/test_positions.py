@@ -61,6 +61,8 @@ def test_whoever_counts_trees_does_not_keep_others_waiting(
 
 def test_a_position_without_hands_is_told_so(http: httpx2.Client) -> None:
     assert [error["path"] for error in http.post("/v1/judge", json={}).json()["errors"]] == ["hands"]
+    (error,) = http.post("/v1/judge", json={"hands": [[[2, 5]], [[0, 0]]]}).json()["errors"]
+    assert error == {"path": "to_move", "message": "must be a whole number from 0 to 1"}
 
 
 def test_the_documented_examples_work(http: httpx2.Client) -> None:

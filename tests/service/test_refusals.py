@@ -226,6 +226,13 @@ def test_head_is_not_possible_where_nothing_can_be_got(http: httpx2.Client) -> N
     assert head.headers["Allow"] == "POST"
 
 
+def test_query_parameters_given_twice_are_refused(http: httpx2.Client) -> None:
+    job = http.post("/v1/jobs", json=scenario()).json()["id"]
+    assert paths_of(http.get("/v1/jobs?label=a%3D1&label=b%3D2")) == ["label"]
+    assert paths_of(http.get(f"/v1/jobs/{job}/results?cursor=0&cursor=1&limit=1")) == ["cursor"]
+    assert paths_of(http.get(f"/v1/jobs/{job}/scenarios/0/matches?from=0&from=1")) == ["from"]
+
+
 def test_broken_json_is_shown_where_it_breaks(http: httpx2.Client) -> None:
     detail = http.post("/v1/jobs", content=b'{"seed": x}', headers=JSON).json()["detail"]
     assert detail.endswith(", at character 10.")

@@ -62,7 +62,8 @@ class Reader:
             self.refuse("hands", "must be a list of hands, one for each player")
             self.finish()
         if isinstance(players, bool) or not isinstance(players, int) or not MIN_PLAYERS <= players <= MAX_PLAYERS:
-            self.refuse("players", f"must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}, not {players!r}")
+            given = "" if players is None else f", not {players!r}"
+            self.refuse("players", f"must be a whole number from {MIN_PLAYERS} to {MAX_PLAYERS}{given}")
             self.finish()
         assert isinstance(players, int)
         try:
@@ -119,7 +120,8 @@ class Reader:
         if value is None and default is not None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            self.refuse(name, f"must be a whole number from {low} to {high}, not {value!r}")
+            given = "" if value is None else f", not {value!r}"
+            self.refuse(name, f"must be a whole number from {low} to {high}{given}")
             return low
         return value
 

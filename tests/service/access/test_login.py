@@ -1,6 +1,7 @@
 """Signing in to the page: a cookie that no script reads, a token that no stranger has, and never to another place."""
 
 import re
+from importlib.resources import files
 
 import httpx2
 import pytest
@@ -94,3 +95,11 @@ def test_the_form_is_safe_and_shown_as_text(browser: httpx2.Client) -> None:
         assert "<script>x" not in page.text
         assert "form-action 'self'" in page.headers["Content-Security-Policy"]
         assert page.headers["Cache-Control"] == "no-store"
+
+
+def test_signing_out_fits_a_narrow_screen() -> None:
+    """The bar has a button more in a session: it breaks where the width is not enough, as does a long name."""
+    style = files("service.page").joinpath("static/style.css").read_text()
+    narrow = style[style.index("@media (max-width: 40rem)") :]
+    assert ".bar { flex-wrap: wrap; }" in narrow[: narrow.index("\n}")]
+    assert "overflow-wrap: anywhere" in style[style.index(".leave button {") :].partition("}")[0]
