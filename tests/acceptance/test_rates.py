@@ -108,9 +108,9 @@ def test_small_jobs_do_not_wait_behind_a_giant(start_service: StartService, tell
     indices = sorted(range(CROWD), key=lambda index: _seconds(str(crowd_jobs[index]["finished_at"])))
     displaced = max(abs(place - index) for place, index in enumerate(indices))
     tell(f"places by which jobs of the crowd ended before or after their turn: {displaced} at most")
-    # Jobs of one priority share by turns, so that those of a crowd end close together; yet nobody is passed by half of it.
     tell(f"of the crowd one had ended {ends_after[0]:.1f} s after the first came, half {ends_after[CROWD // 2]:.1f} s after")
-    assert displaced < CROWD // 2
+    # Jobs shorter than a step of their share end in the order they came; two at a time are played. Measured: 1.
+    assert displaced <= CROWD // 20
 
 
 @pytest.mark.timeout(600)

@@ -21,13 +21,13 @@ from tests.faults.yard import CHUNKS, Trial, Up, Yard, opened_yard, start_up
 from tests.servers import poll
 
 pytestmark = pytest.mark.slow
-"""Long, and the bounds of its waiting are not yet shown on a quiet machine."""
+"""Long, and its bound on a stop is for a machine that does nothing else."""
 
 DEFAULT_SECONDS = 20.0
 PAUSE = (1.0, 3.0)
 """Seconds from one fault to the next."""
 LONGEST_STOP = 10.0
-"""Seconds for which progress may stand still, on a machine that starts the service in less than half of that."""
+"""Seconds for which progress may stand still under kills alone; measured 0.7 s (three minutes, two cores)."""
 PACE = 0.08
 SCRIPTS = ("claim", "record", "renew", "sweep", "beat", "fold_begin", "fold_read", "fold_write", "fold_end")
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -209,6 +210,22 @@ def test_cancel_stops_a_running_job_within_two_seconds(ledger: Ledger, running_w
     small = submit(ledger)
     done(ledger, small)
     assert ledger.job(job_id).matches_done == stopped_at
+    assert running_worker.process.poll() is None
+
+
+def test_pause_stops_a_running_job_within_two_seconds(ledger: Ledger, running_worker: RunningWorker) -> None:
+    spec = JobSpec((make_scenario(["random", "random", "heaviest"], 3 * 10**6),), 1)
+    job_id = ledger.submit(spec)[0].id
+    poll(lambda: ledger.job(job_id).matches_done > 0)
+    assert ledger.pause(job_id).state == "paused"
+    poll(lambda: ledger.figures().leased_chunks == 0, patience=2)
+    ledger.fold()
+    stopped_at = ledger.job(job_id).matches_done
+    time.sleep(1)
+    ledger.fold()
+    assert ledger.job(job_id).matches_done == stopped_at < spec.matches
+    ledger.resume(job_id)
+    assert done(ledger, job_id).matches_done == spec.matches
     assert running_worker.process.poll() is None
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.workers.engine import strategies
 from tests.workers.engine.engines import ROW_FIELDS, difference, lineup
 from workers.engine.deal import unrank_subset
-from workers.engine.lanes.door import period, play_in_lanes, simplified
+from workers.engine.lanes.door import period, play_in_lanes
 from workers.engine.lanes.layout import LANES
 from workers.engine.lanes.subsets import hand_tables
 from workers.engine.play import LANE_KERNEL, SCALAR_KERNEL, Lineup, MatchRows, kernel_of, play_literally
@@ -118,10 +118,10 @@ def test_what_lanes_play() -> None:
 
 def test_programs_are_simplified_only_where_the_finish_repeats_them() -> None:
     heaviest, double = Preference(Feature.PIPS), Preference(Feature.DOUBLE)
-    assert simplified(Program((double, heaviest))) == Program((double,))
-    assert simplified(Program((heaviest, double))) == Program((heaviest, double))
-    assert simplified(Program((heaviest,), finish=Finish.RANDOM)) == Program((heaviest,), finish=Finish.RANDOM)
-    assert simplified(Program((heaviest,), (0,) * len(Feature))) == Program((heaviest,), (0,) * len(Feature))
+    assert Program((double, heaviest)).simplified() == Program((double,))
+    assert Program((heaviest, double)).simplified() == Program((heaviest, double))
+    assert Program((heaviest,), finish=Finish.RANDOM).simplified() == Program((heaviest,), finish=Finish.RANDOM)
+    assert Program((heaviest,), (0,) * len(Feature)).simplified() == Program((heaviest,), (0,) * len(Feature))
 
 
 def test_the_period_of_a_lineup() -> None:

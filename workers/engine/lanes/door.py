@@ -7,7 +7,7 @@ import numpy as np
 
 from workers.engine.lanes.match import play_lanes
 from workers.engine.lanes.subsets import hand_tables
-from workers.engine.policies.program import Feature, Finish, Preference, Program
+from workers.engine.policies.program import Feature, Program
 from workers.engine.scalar import layout
 from workers.engine.scalar.door import encode_programs
 from workers.engine.scalar.match import TOTALS
@@ -21,7 +21,7 @@ _TABLE_FEATURES = (Feature.NEXT_LACKS_ONE, Feature.NEXT_LACKS_BOTH, Feature.UNSE
 def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None:
     """Play the matches of `rows`, which must be empty, from `first_block` on; `kernel_of` must say so."""
     ruleset = lineup.ruleset
-    programs = [simplified(policy.program) for policy in lineup.policies]
+    programs = [policy.program.simplified() for policy in lineup.policies]
     masks, figures = layout.set_tables(ruleset.set)
     tables = hand_tables(ruleset.players, ruleset.hand)
     totals = np.zeros(TOTALS, np.int64)
@@ -32,14 +32,6 @@ def play_in_lanes(lineup: "Lineup", first_block: int, rows: "MatchRows") -> None
         rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
-
-
-def simplified(program: Program) -> Program:
-    """The same play without a last preference that the finish repeats: the top placement has the most pips anyway."""
-    prefer = program.prefer
-    while prefer and prefer[-1] == Preference(Feature.PIPS) and program.finish is Finish.TOP and program.weights is None:
-        prefer = prefer[:-1]
-    return Program(prefer, program.weights, program.finish)
 
 
 def period(programs: Sequence[Program]) -> int:
