@@ -37,14 +37,17 @@ class _Refused(HTTPException):
 
 
 class JsonRoute(APIRoute):
-    """A route that reads bodies as `JsonRequest` and asks for `application/json`."""
+    """A route that reads bodies as `JsonRequest`, asks for `application/json`, and takes no query that it does not know."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with the request read in our way."""
         handle = super().get_route_handler()
+        takes_query = bool(self.dependant.query_params)
 
         async def read_and_handle(request: Request) -> Response:
             ours = JsonRequest(request.scope, request.receive)
+            if not takes_query and ours.query_params:
+                raise InvalidInput(*(FieldError(name, "unknown parameter: none is taken here") for name in ours.query_params))
             if self.body_field is not None and not says_json(request) and await ours.body():
                 raise HTTPException(415, "The body must come as application/json.")
             try:

@@ -179,6 +179,8 @@ _TYPES: Final = {
 
 def _message(kind: str, item: dict[str, Any]) -> str:
     context, value = item.get("ctx", {}), item.get("input")
+    if kind in ("int_type", "int_from_float", "int_parsing_size") and isinstance(value, int | float) and abs(value) >= 2**63:
+        return "must be a whole number of at most 64 bits"
     if kind in _TYPES:
         return f"must be {_TYPES[kind]}, not {_shown(value)}"
     match kind:

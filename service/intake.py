@@ -15,6 +15,7 @@ from workers.engine.rules import MAX_PLAYERS_DOUBLE_SIX, MIN_PLAYERS, resolve_ru
 from workers.errors import FieldError, InvalidInput
 from workers.jobs.spec import JobSpec, Matrix, Scenario, make_scenario
 from workers.regressions.spec import RegressionSpec, TestSpec
+from workers.regressions.webhook import is_private_literal
 
 DRAWN_SEEDS: Final = 2**53
 """Seeds that we draw stay below this, so that any JSON reader keeps them exactly."""
@@ -50,6 +51,8 @@ def regression_spec(request: RegressionRequest, name: str, settings: ServiceSett
         for number, test in enumerate(request.tests)
         if test.max_matches > settings.max_matches
     ]
+    if request.webhook and not settings.webhook_allow_private and is_private_literal(request.webhook):
+        errors.append(FieldError("webhook", "must be a public address: webhooks call nothing on this machine or its network"))
     if errors:
         raise InvalidInput(*errors)
     tests = tuple(TestSpec(**test.model_dump()) for test in request.tests)

@@ -8,6 +8,7 @@ carries the id of a job or a run.
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
@@ -23,6 +24,8 @@ from workers.regressions.store import RegressionStore
 HTTP_BUCKETS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds until an answer begins; streams count by their first byte."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+SERIES: Final = 1024
+"""Series of requests found at once; there are fewer."""
 CACHE_SECONDS: Final = 1.0
 VERDICTS: Final = {"passed": 1, "regressed": -1}
 """Every other verdict, which says neither, is 0."""
@@ -46,11 +49,14 @@ class HttpMetrics:
             buckets=HTTP_BUCKETS,
             registry=self.registry,
         )
+        # Looking labels up takes longer than counting, and there are few of them.
+        self._counter = lru_cache(SERIES)(self._requests.labels)
+        self._histogram = lru_cache(SERIES)(self._seconds.labels)
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one answer."""
-        self._requests.labels(route, method if method in METHODS else "other", str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._counter(route, method if method in METHODS else "other", str(status)).inc()
+        self._histogram(route).observe(seconds)
 
 
 class LedgerCollector(Collector):

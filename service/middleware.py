@@ -9,7 +9,7 @@ import secrets
 import time
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,21 +24,22 @@ log = logging.getLogger(__name__)
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+API_POLICY: Final = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PAGE_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
-    " frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
+    b" frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 """Pages load from here alone and hold no inline script or style."""
 
-SECURITY_HEADERS: Final = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
+SECURITY_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+"""As an answer carries them: names in small letters. No route sets any of them."""
 
 
 class BodyTooLarge(HTTPException):
@@ -115,7 +116,7 @@ class _Exchange:
         """The answer on its way out: dressed, and counted when it begins."""
         if message["type"] == "http.response.start":
             self.started = True
-            self._dress(MutableHeaders(scope=message))
+            self._dress(message)
             route = getattr(self.scope.get("route"), "path", "none")
             seconds = time.perf_counter() - self._begun
             self._metrics.answered(route, self._method, message["status"], seconds)
@@ -135,10 +136,12 @@ class _Exchange:
         by = CALLER.get().name
         log.info("%s %s %d", told["method"], told["path"], status, extra={**told, "seconds": round(seconds, 6), "by": by})
 
-    def _dress(self, headers: MutableHeaders) -> None:
-        headers[REQUEST_ID] = self.request_id
-        for name, value in SECURITY_HEADERS.items():
-            headers[name] = value
-        html = headers.get("content-type", "").startswith("text/html")
-        headers.setdefault("Content-Security-Policy", PAGE_POLICY if html else API_POLICY)
-        headers.setdefault("Cache-Control", "no-cache" if "etag" in headers else "no-store")
+    def _dress(self, message: Message) -> None:
+        given = dict(message["headers"])
+        added = [(b"x-request-id", self.request_id.encode()), *SECURITY_HEADERS]
+        if b"content-security-policy" not in given:
+            html = given.get(b"content-type", b"").startswith(b"text/html")
+            added.append((b"content-security-policy", PAGE_POLICY if html else API_POLICY))
+        if b"cache-control" not in given:
+            added.append((b"cache-control", b"no-cache" if b"etag" in given else b"no-store"))
+        message["headers"] = [*message["headers"], *added]

@@ -49,5 +49,5 @@ def serve(host: str | None, port: int | None, descriptor: int | None = None, *, 
         app, host=host, port=port, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=settings.shutdown_seconds, server_header=False, log_config=None, access_log=False,
     )  # fmt: skip
-    with server_socket:
-        asyncio.run(Server(config, app.state.service.feeds).serve(sockets=[server_socket]))
+    with server_socket, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(Server(config, app.state.service.feeds).serve(sockets=[server_socket]))

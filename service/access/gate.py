@@ -6,6 +6,7 @@ what a stranger's web page makes a local browser send is refused.
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -128,8 +129,7 @@ class Gate:
         """Without keys: no stranger's page may reach us through a browser of this machine, whatever name it gives us."""
         host = headers.get("host", "")
         origin = headers.get("origin")
-        name = urlsplit(f"//{host}").hostname or "" if _is_sound(host) else ""
-        if not self._insecure and not is_loopback(name):
+        if not self._insecure and not _is_local(host):
             detail = f"Without keys this service answers to local names such as 127.0.0.1 alone, not {host!r}; {MAKE_ONE}."
             raise Refused(problem(403, detail))
         if method not in READING and origin is not None and origin.partition("://")[2] != host:
@@ -149,9 +149,10 @@ def _unauthorized(detail: str) -> Response:
     return problem(401, detail, kind="key-missing", title="Key needed", headers=headers)
 
 
-def _is_sound(host: str) -> bool:
+@lru_cache(256)
+def _is_local(host: str) -> bool:
+    """Whether a Host header names this machine alone."""
     try:
-        urlsplit(f"//{host}")
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
         return False
-    return True

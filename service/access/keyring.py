@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Final
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import SecretStr
 
@@ -25,6 +26,8 @@ class Keyring:
         self._failure: LedgerUnavailable | None = None
         self._due = float("-inf")
         self._lock = asyncio.Lock()
+        # A thread of its own: all requests wait for the keys, and the keys must not wait for the requests before them.
+        self._turn = CapacityLimiter(1)
 
     async def table(self) -> KeyTable:
         """The keys of this second. Raises `LedgerUnavailable` where they have never been read."""
@@ -39,7 +42,7 @@ class Keyring:
 
     async def _read(self) -> None:
         try:
-            self._table = KeyTable(await run_sync(self._store.all), self._operator)
+            self._table = KeyTable(await run_sync(self._store.all, limiter=self._turn), self._operator)
             self._due = time.monotonic() + FRESH_SECONDS
         except LedgerUnavailable as error:
             self._failure = error

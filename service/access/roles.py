@@ -1,6 +1,7 @@
 """Which role a request needs: one table for all routes. What it does not name needs the highest."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from service.access.caller import Role
@@ -16,6 +17,7 @@ SUBMITTING: Final = re.compile(
 )
 
 
+@lru_cache(1024)
 def required_role(method: str, path: str) -> Role | None:
     """The least role for a request, None where it needs no key. `path` may be a template such as `/v1/jobs/{id}`."""
     if PUBLIC.fullmatch(path):

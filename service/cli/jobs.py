@@ -112,10 +112,12 @@ def results(
     """Print a job's results so far."""
     if form not in FORMATS:
         raise UsageError(f"--format: must be one of {', '.join(FORMATS)}, not {form!r}")
+    if as_json and form == "csv":
+        raise UsageError("--format csv and --json ask for two things; leave one out")
     if of not in TABLES:
         raise UsageError(f"--of: must be one of {', '.join(TABLES)}, not {of!r}")
     with _connect(url, key) as client:
-        if form == "csv" and not as_json:
+        if form == "csv":
             text = client.results_csv(job_id, table=of)  # type: ignore[arg-type]  # checked above
             sys.stdout.buffer.write(text.encode())
             return

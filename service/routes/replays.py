@@ -9,6 +9,7 @@ import orjson
 from fastapi import APIRouter, Path, Query, Response
 from starlette.responses import StreamingResponse
 
+from service.body import JsonRoute
 from service.drawing import STYLE_HASH, draw_line
 from service.routes.documented import content, problems
 from service.schemas.replays import MatchLine, Replay
@@ -30,7 +31,7 @@ ScenarioIndex = Annotated[int, Path(ge=0, description="A scenario of the job, fr
 MatchIndex = Annotated[int, Path(ge=0, description="A match of the scenario, from 0.")]
 RoundIndex = Annotated[int, Path(ge=0, description="A round of the match, from 0.")]
 
-router = APIRouter(prefix="/v1/jobs/{id}/scenarios/{k}/matches", tags=["replays"])
+router = APIRouter(prefix="/v1/jobs/{id}/scenarios/{k}/matches", tags=["replays"], route_class=JsonRoute)
 
 
 @dataclass(frozen=True, slots=True)

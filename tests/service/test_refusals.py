@@ -54,6 +54,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("matches null", scenario(matches=None), "scenarios[0].matches"),
     ("over the limit", scenario(matches=10**12 + 1), "scenarios[0].matches"),
     ("far over the limit", scenario(matches=2**63), "scenarios[0].matches"),
+    ("over 64 bits", scenario(matches=10**30), "scenarios[0].matches"),
     ("together over the limit", {"scenarios": [{**GOOD, "matches": 6 * 10**11}] * 2}, "scenarios[1].matches"),
     ("matrix over the limit", matrix(matches=10**12 + 1), "matrix.matches"),
     ("seed negative", {**scenario(), "seed": -1}, "seed"),
@@ -231,6 +232,20 @@ def test_query_parameters_given_twice_are_refused(http: httpx2.Client) -> None:
     assert paths_of(http.get("/v1/jobs?label=a%3D1&label=b%3D2")) == ["label"]
     assert paths_of(http.get(f"/v1/jobs/{job}/results?cursor=0&cursor=1&limit=1")) == ["cursor"]
     assert paths_of(http.get(f"/v1/jobs/{job}/scenarios/0/matches?from=0&from=1")) == ["from"]
+
+
+def test_query_parameters_are_refused_where_none_is_taken(http: httpx2.Client) -> None:
+    job = http.post("/v1/jobs", json=scenario()).json()["id"]
+    for path in (f"/v1/jobs/{job}", f"/v1/jobs/{job}/scenarios/0/matches/0", "/v1/policies", "/v1/workers"):
+        assert paths_of(http.get(f"{path}?limit=3&colour=red")) == ["limit", "colour"]
+    assert paths_of(http.post("/v1/jobs?dry_run=1", json=scenario())) == ["dry_run"]
+    assert [item["id"] for item in http.get("/v1/jobs").json()["items"]] == [job]
+    assert http.get(f"/v1/jobs/{job}?").status_code == 200
+
+
+def test_whole_numbers_of_more_than_64_bits_are_called_so(http: httpx2.Client) -> None:
+    (error,) = http.post("/v1/jobs", json=scenario(matches=10**30)).json()["errors"]
+    assert error["message"] == "must be a whole number of at most 64 bits"
 
 
 def test_broken_json_is_shown_where_it_breaks(http: httpx2.Client) -> None:

@@ -18,6 +18,7 @@ What was decided where the sources are silent stands in `explained`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from workers.engine.tiles import SETS, set_size
@@ -133,9 +134,15 @@ def resolve_ruleset(value: object, players: int, path: str = "ruleset") -> Rules
     Raises `InvalidInput` naming each parameter that is unknown, out of range, or cannot be played with the others.
     """
     try:
-        return _Resolver(players).resolve(value)
+        return _resolve_preset(value, players) if isinstance(value, str) else _Resolver(players).resolve(value)
     except InvalidInput as refusal:
         raise refusal.below(path) if path else refusal from None
+
+
+@lru_cache(64)
+def _resolve_preset(name: str, players: int) -> Ruleset:
+    """A bare name always means the same: a service is asked for the same few thousands of times."""
+    return _Resolver(players).resolve(name)
 
 
 class _Resolver:

@@ -42,6 +42,7 @@ from workers.jobs.records import (
     WorkerRecord,
     fields,
     job_record,
+    paired,
     worker_record,
 )  # fmt: skip
 from workers.jobs.sequential import LOOKS_AHEAD, SequentialTest, TestState
@@ -102,7 +103,7 @@ class Ledger(WorkDesk, FoldDesk):
             "cursor": 0, "cursor_scenario": 0, "watermark": 0, "folded": 0, "matches_done": 0, "rate": 0,
             "virtual": 0, "request_id": REQUEST_ID.get(),
         }  # fmt: skip
-        outcome, known, issued = self.store.run(
+        outcome, known, issued, fields_of_job, versions, clock = self.store.run(
             "submit", job_id, orjson.dumps(spec.to_json()), places.layout(steps), owner, idempotency_key or "",
             request_digest or "", spec.engine_version, milliseconds(self.settings.permit_patience_seconds), self.may_send,
             quota.jobs, quota.matches, spec.matches, *(part for pair in stored.items() for part in pair),
@@ -112,7 +113,12 @@ class Ledger(WorkDesk, FoldDesk):
         if outcome == b"quota":
             raise _excess(known.decode(), quota, owner)
         self.send_permits(permits(issued))
-        return self.job(known.decode()), outcome == b"created"
+        # The job as it stands came along: a second question would double what a submission costs.
+        if not fields_of_job:
+            raise NotFound(f"there is no job {known.decode()}")
+        now = int(clock) / 1000
+        live = live_versions(paired(versions), now)
+        return job_record(known.decode(), fields(paired(fields_of_job)), now, live), outcome == b"created"
 
     def job(self, job_id: str) -> JobRecord:
         """The job as it stands; raises `NotFound`."""

@@ -101,7 +101,7 @@ class PermitSender:
 
 
 def open_ledger(settings: Settings | None = None) -> Ledger:
-    """A ledger that can wake the workers; nothing is asked of Redis yet. Raises `LedgerUnavailable` for a bad address."""
+    """A ledger that can wake the workers; nothing is asked of Redis yet. Raises `InvalidInput` for a bad address."""
     settings = settings or Settings()
     redis = connect(settings.redis_url, settings.redis_timeout_seconds)
     return Ledger(redis, send=PermitSender(make_app(settings)), settings=settings)

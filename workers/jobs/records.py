@@ -1,6 +1,6 @@
 """What the ledger shows and hands out: frozen values, and how they are read from Redis's hashes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -134,6 +134,11 @@ class Claim:
 def fields(pairs: Mapping[bytes, bytes]) -> dict[str, str]:
     """A hash of texts."""
     return {name.decode(): value.decode() for name, value in pairs.items()}
+
+
+def paired(flat: Sequence[bytes]) -> dict[bytes, bytes]:
+    """A hash that a script answered: name, value, name, value, ..."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 def seconds(milliseconds: str | None) -> float | None:

@@ -11,7 +11,7 @@ from redis import Redis, exceptions
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
-from workers.errors import LedgerUnavailable
+from workers.errors import InvalidInput, LedgerUnavailable
 from workers.jobs.keys import ROOT
 
 REFUSALS: Final = (
@@ -24,7 +24,7 @@ def connect(url: str, timeout: float = 5.0) -> Redis:
     """A client that gives up after `timeout` seconds and tries once more on a broken connection.
 
     Every script bears being sent twice, so a second try can neither lose nor double anything. Raises
-    `LedgerUnavailable` where the address cannot be read.
+    `InvalidInput` where the address cannot be read.
     """
     try:
         return Redis.from_url(
@@ -36,7 +36,7 @@ def connect(url: str, timeout: float = 5.0) -> Redis:
             retry=Retry(ConstantBackoff(0.05), 1),
         )
     except ValueError as error:
-        raise LedgerUnavailable(f"the address of Redis cannot be read: {error}") from None
+        raise InvalidInput.at("redis_url", f"must be an address such as redis://127.0.0.1:6379/0: {error}") from None
 
 
 @contextmanager

@@ -127,6 +127,15 @@ def is_public(address: str) -> bool:
     return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
 
 
+def is_private_literal(url: str) -> bool:
+    """Whether an address names, without being looked up, something that is not public: `localhost` or an IP address."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return not is_public(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def _public_target(url: str, *, allow_private: bool) -> tuple[str, str]:
     """The URL with its host replaced by the address that was checked, and the host as the header names it."""
     parts = urlsplit(url)

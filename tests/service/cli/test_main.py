@@ -80,6 +80,8 @@ def test_version(blockyard: Command) -> None:
         (["jobs", "--url", "ftp://there"], "--url: 'ftp://there' is no address"),
         (["jobs", "--key", "clé"], "--key: must be printable ASCII"),
         (["results", "x", "--format", "pdf"], "--format: must be one of table, json, csv"),
+        (["results", "x", "--format", "csv", "--json"], "--format csv and --json ask for two things"),
+        (["keys", "list", "--redis-url", "nowhere:99x"], "redis_url: must be an address such as redis://"),
         (["status"], "ID"),
         (["submit"], "FILE"),
         (["submit", "/nosuch/file.json"], "/nosuch/file.json: No such file"),

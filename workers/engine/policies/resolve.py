@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from workers.engine.policies import (
@@ -39,7 +40,7 @@ def resolve_policy(value: object, players: int, path: str = "policy") -> Policy:
     Raises `InvalidInput` below `path` naming each field that is wrong.
     """
     try:
-        return _resolve(value, players)
+        return _resolve_plain(value, players) if isinstance(value, str) else _resolve(value, players)
     except InvalidInput as refusal:
         raise refusal.below(path) if path else refusal from None
 
@@ -65,9 +66,13 @@ def fingerprint(program: Program) -> str:
     return hashlib.sha256(b"program 1 " + program.encode().astype("<i4").tobytes()).hexdigest()[:16]
 
 
+@lru_cache(256)
+def _resolve_plain(name: str, players: int) -> Policy:
+    """A bare name always means the same: a service is asked for the same few thousands of times."""
+    return _resolve_named(name, {"name": name}, players)
+
+
 def _resolve(value: object, players: int) -> Policy:
-    if isinstance(value, str):
-        return _resolve_named(value, {"name": value}, players)
     if not isinstance(value, Mapping):
         raise InvalidInput.at("", f"must be a policy's name or an object, not {value!r}")
     if "name" in value:

@@ -1,21 +1,26 @@
--- Stores a job once. ARGV: id, spec, layout, owner, client key or '', digest of the request, engine version, patience of a
--- permit, whether the caller can send permits, most jobs and matches that the owner may have under way (0: any), the job's
--- matches, then the job's fields as name, value, ...
+-- Stores a job once; answers what became of it, the job's id or the limit that is reached, permits to send, and where there is
+-- a job its fields, the engine versions that workers have, and the time in milliseconds. ARGV: id, spec, layout, owner, client
+-- key or '', digest of the request, engine version, patience of a permit, whether the caller can send permits, most jobs and
+-- matches that the owner may have under way (0: any), the job's matches, then the job's fields as name, value, ...
 local id, spec, layout, owner, client_key, digest, version = unpack(ARGV, 1, 7)
 local patience, may_send = number(ARGV[8]), ARGV[9] == '1'
+
+local function answer(outcome, id, issued)
+    return { outcome, id, issued, redis.call('HGETALL', job_key(id)), redis.call('HGETALL', key('versions')), whole(now) }
+end
 
 if client_key ~= '' then
     local known = redis.call('HMGET', key('client_key', owner, client_key), 'id', 'digest')
     if known[1] then
-        return { known[2] == digest and 'same' or 'other', known[1], {} }
+        return answer(known[2] == digest and 'same' or 'other', known[1], {})
     end
 end
 if redis.call('EXISTS', job_key(id)) == 1 then
-    return { redis.call('HGET', job_key(id), 'digest') == digest and 'same' or 'other', id, {} }
+    return answer(redis.call('HGET', job_key(id), 'digest') == digest and 'same' or 'other', id, {})
 end
 local excess = over_quota(owner, number(ARGV[12]), number(ARGV[10]), number(ARGV[11]))
 if excess then
-    return { 'quota', excess, {} }
+    return { 'quota', excess, {}, {}, {}, whole(now) }
 end
 
 local sequence = whole(redis.call('INCR', key('sequence')))
@@ -34,4 +39,4 @@ for label, value in pairs(cjson.decode(redis.call('HGET', job, 'labels'))) do
 end
 set_load(id, true)
 enqueue(id)
-return { 'created', id, may_send and wake(version, patience) or {} }
+return answer('created', id, may_send and wake(version, patience) or {})
