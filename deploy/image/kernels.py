@@ -25,6 +25,7 @@ PASSED_ON: Final = "--compile"
 def warmed() -> list[Kernel]:
     """Every function that is kept in the cache, with the types it is called with."""
     warm_up()
+    warm_up(kernels.SEARCH_KERNEL)
     return [
         (module, name, signature)
         for module, content in sorted(sys.modules.items())
@@ -42,7 +43,8 @@ def compile_for_this_process(wanted: list[Kernel]) -> None:
 
     for module, name, signature in wanted:
         getattr(sys.modules[module], name).compile(signature)
-    (kernels.cache_folder() / kernels.WARM_MARK).touch()
+    for kernel in (None, kernels.SEARCH_KERNEL):
+        (kernels.cache_folder() / kernels.mark(kernel)).touch()
 
 
 def main(folder: str, *processors: str) -> None:

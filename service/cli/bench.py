@@ -25,6 +25,7 @@ LINE_UPS: Final[tuple[tuple[str, ...], ...]] = (("random",), ("random_tile",), (
 SEED: Final = 1
 COUNTS: Final = (2, 3, 4)
 TRY_MATCHES: Final = 20_000
+TRY_SLOW_MATCHES: Final = 40
 FIRST_MATCHES: Final = 1_000
 FIRST: Final = f"""
 from workers.engine.play import LANE_KERNEL, Lineup, play_blocks, warm_up
@@ -59,7 +60,7 @@ def bench(
     """
     scenarios = _scenarios(players or COUNTS, policy, name_or_object(ruleset, "--ruleset"))
     for scenario in scenarios:
-        warm_engine(scenario.lineup(SEED).ruleset)
+        warm_engine(scenario.lineup(SEED))
     rows = [_measure(scenario, processes, seconds) for scenario in scenarios]
     if as_json:
         print_json(rows)
@@ -93,7 +94,7 @@ def _measure(scenario: "Scenario", processes: int, seconds: float) -> dict[str, 
     from service.local.playing import play_here
 
     lineup = scenario.lineup(SEED)
-    tried = play_here(lineup, -(-TRY_MATCHES // lineup.rotations), 1)
+    tried = play_here(lineup, -(-(TRY_MATCHES if lineup.is_quick else TRY_SLOW_MATCHES) // lineup.rotations), 1)
     blocks = max(1, int(tried.tally.matches / tried.seconds * seconds * processes / lineup.rotations))
     outcome = play_here(lineup, blocks, processes)
     tally = outcome.tally

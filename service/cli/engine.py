@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from service.cli.output import note
 
 if TYPE_CHECKING:
-    from workers.engine.rules import Ruleset
+    from workers.engine.play import Lineup
 
 
 def usable_cores() -> int:
@@ -15,13 +15,13 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def warm_engine(ruleset: "Ruleset") -> float:
-    """Load the compiled kernel that plays a ruleset, or compile it with a word to the user; returns the seconds it took."""
+def warm_engine(lineup: "Lineup") -> float:
+    """Load the compiled kernel that plays a line-up, or compile it with a word to the user; returns the seconds it took."""
     begun = time.perf_counter()
     from workers.engine import compile as compiler
     from workers.engine.play import kernel_of, warm_up
 
-    kernel = kernel_of(ruleset)
+    kernel = kernel_of(lineup.ruleset, lineup.policies)
     if compiler.is_cold(kernel):
         note("compiling the engine, once; this takes a while")
     warm_up(kernel)

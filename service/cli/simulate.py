@@ -47,7 +47,7 @@ def simulate(
     except InvalidInput as refusal:
         raise by_option(refusal, OPTION_OF) from None
     lineup = scenario.lineup(drawn)
-    warm_engine(lineup.ruleset)
+    warm_engine(lineup)
     from service.local.playing import play_here
     from service.results import result_document
     from workers.engine.play import ENGINE_VERSION

@@ -182,7 +182,7 @@ def _measured_speed(players: int) -> float:
         note(f"speed not measured; {ASSUMED_SPEED:,.0f} matches a second and core are taken (--speed sets them)")
         return ASSUMED_SPEED * cores
     lineup = make_scenario([TRY_POLICY] * players, TRY_MATCHES).lineup(1)
-    warm_engine(lineup.ruleset)
+    warm_engine(lineup)
     from service.local.playing import play_here
 
     tried = play_here(lineup, TRY_MATCHES, 1)

@@ -26,6 +26,7 @@ from workers.stats.tally import Tally, tally_rows
 PIECE_SECONDS: Final = 0.4
 """How long a piece should take: progress moves, and Ctrl-C is heard soon."""
 FIRST_PIECE: Final = 1_000
+"""Matches of the first piece; a block where a policy may think for long."""
 LARGEST_PIECE: Final = 200_000
 """Matches of a piece; rows of a call are held in memory."""
 QUIET_SECONDS: Final = 0.2
@@ -55,7 +56,8 @@ class _Pieces:
         if self.handed_out >= self.blocks:
             return None
         rotations = self.lineup.rotations
-        wished = min(last * PIECE_SECONDS / max(seconds, 1e-6), last * GROWTH) if last else FIRST_PIECE / rotations
+        first = FIRST_PIECE if self.lineup.is_quick else rotations
+        wished = min(last * PIECE_SECONDS / max(seconds, 1e-6), last * GROWTH) if last else first / rotations
         size = max(1, min(int(wished), LARGEST_PIECE // rotations, self.blocks - self.handed_out))
         piece = (self.handed_out, size)
         self.handed_out += size

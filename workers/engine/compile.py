@@ -26,7 +26,9 @@ import platformdirs
 
 CACHE_VARIABLE: Final = "BLOCKYARD_CACHE_DIR"
 WARM_MARK: Final = "warm"
-"""A file in the cache folder that says that every kernel was compiled into it; with `-<kernel>`, that this one was."""
+"""A file in the cache folder that says that the everyday kernels were compiled into it; with `-<kernel>`, that this one was."""
+SEARCH_KERNEL: Final = "search"
+"""The kernel that is no everyday one: it is large, and compiled and loaded when somebody plays what needs it."""
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -84,13 +86,14 @@ def cache_folder() -> Path:
 
 
 def is_cold(kernel: str | None = None) -> bool:
-    """Whether the kernels, or this one, will have to be compiled, which takes seconds, instead of being loaded."""
-    return not any((cache_folder() / mark).exists() for mark in {WARM_MARK, _mark(kernel)})
+    """Whether the everyday kernels, or this one, will have to be compiled, which takes seconds, instead of being loaded."""
+    marks = {mark(kernel)} if kernel == SEARCH_KERNEL else {WARM_MARK, mark(kernel)}
+    return not any((cache_folder() / name).exists() for name in marks)
 
 
 def warm(load: Callable[[], object], kernel: str | None = None) -> None:
-    """Run `load`, which calls every kernel once, or this one; a cache that cannot be read or written costs a compile, never
-    an error.
+    """Run `load`, which calls the everyday kernels once, or this one; a cache that cannot be read or written costs a compile,
+    never an error.
 
     Of several processes that meet an empty cache one compiles, and the others wait for it.
     """
@@ -125,12 +128,13 @@ def _warm(load: Callable[[], object], kernel: str | None) -> None:
         _forget(cache_folder())
         load()
     try:
-        (cache_folder() / _mark(kernel)).touch()
+        (cache_folder() / mark(kernel)).touch()
     except OSError as error:
         _log.warning("cannot keep compiled kernels in %s (%s)", cache_folder(), error.strerror)
 
 
-def _mark(kernel: str | None) -> str:
+def mark(kernel: str | None) -> str:
+    """The name of the file that says that the everyday kernels, or this one, were compiled into its folder."""
     return f"{WARM_MARK}-{kernel}" if kernel else WARM_MARK
 
 

@@ -3,13 +3,14 @@
 Letters in shapes: M matches, n seats, R rotations of a block.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.compile import warm
+from workers.engine.compile import SEARCH_KERNEL, warm
 from workers.engine.policies import Policy, resolve_policy
 from workers.engine.reference import MatchRecord, play_match
 from workers.engine.rules import Ruleset, resolve_ruleset
@@ -20,21 +21,34 @@ ENGINE_VERSION: Final = "1"
 LANE_KERNEL: Final = "lanes"
 SCALAR_KERNEL: Final = "scalar"
 """The kernels."""
-_PRESETS: Final = {LANE_KERNEL: "block", SCALAR_KERNEL: "draw"}
-"""By kernel: a ruleset that it plays."""
+_PLAYED: Final = {LANE_KERNEL: ("block", "random"), SCALAR_KERNEL: ("draw", "random"), SEARCH_KERNEL: ("block", "noisy")}
+"""By kernel: a ruleset and a policy that it plays."""
+_EVERYDAY: Final = (LANE_KERNEL, SCALAR_KERNEL)
+_ready: Final[set[str]] = set()
+"""Kernels that are loaded in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
     """Who plays what, with which seed: one scenario as the engine sees it.
 
-    `policies[i]` is the policy in place i; in rotation k (0 to R - 1) it sits in seat (i + k) mod n.
+    `policies[i]` is the policy in place i; in rotation k (0 to R - 1) it sits in seat (i + k) mod n. Raises `InvalidInput`
+    where a policy cannot play the ruleset.
     """
 
     ruleset: Ruleset
     policies: tuple[Policy, ...]
     rotations: int
     seed: int
+
+    def __post_init__(self) -> None:
+        for place, policy in enumerate(self.policies):
+            policy.check(self.ruleset, f"policies[{place}]")
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether every policy is a program: any other may think for seconds."""
+        return all(policy.is_program for policy in self.policies)
 
     def seated(self, rotation: int) -> tuple[int, ...]:
         """By seat, the place whose policy sits there in this rotation."""
@@ -75,8 +89,16 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
     Memory grows with the rows (about 30 bytes a match): callers keep a call to some 200,000 matches.
     """
     rows = MatchRows.empty(blocks * lineup.rotations, lineup.ruleset.players, lineup.rotations)
+    kernel = kernel_of(lineup.ruleset, lineup.policies)
+    if kernel not in _EVERYDAY and kernel not in _ready:
+        warm_up(kernel)
+    _play(kernel, lineup, first_block, rows)
+    return rows
+
+
+def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> None:
     # Each kernel is imported on first use: who plays nothing need not wait for the compiler to load.
-    if kernel_of(lineup.ruleset) == LANE_KERNEL:
+    if kernel == LANE_KERNEL:
         from workers.engine.lanes.door import play_in_lanes
 
         play_in_lanes(lineup, first_block, rows)
@@ -84,27 +106,30 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
         from workers.engine.scalar.door import play_scalar
 
         play_scalar(lineup, first_block, rows)
-    return rows
 
 
-def kernel_of(ruleset: Ruleset) -> str:
-    """Which kernel plays a ruleset: the lanes double-six without drawing, whatever its other parameters."""
+def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
+    """Which kernel plays: the lanes double-six without drawing, whatever its other parameters, as long as all policies are
+    programs."""
+    if not all(policy.is_program for policy in policies):
+        return SEARCH_KERNEL
     return LANE_KERNEL if ruleset.set == 6 and ruleset.draw is None else SCALAR_KERNEL
 
 
 def warm_up(kernel: str | None = None) -> None:
-    """Compile every kernel, or this one, or load it from the cache, so that the first match does not wait; prints nothing.
+    """Compile the everyday kernels, or this one, or load it from the cache, so that the first match does not wait.
 
     Call it once before forking workers and before telling anyone that the process is ready.
     """
-    policies = (resolve_policy("random", 2),) * 2
-    presets = [preset for name, preset in _PRESETS.items() if kernel in (None, name)]
 
     def load() -> None:
-        for preset in presets:
-            play_blocks(Lineup(resolve_ruleset(preset, 2), policies, 1, 0), 0, 1)
+        for each in _EVERYDAY if kernel is None else (kernel,):
+            preset, policy = _PLAYED[each]
+            lineup = Lineup(resolve_ruleset(preset, 2), (resolve_policy(policy, 2),) * 2, 1, 0)
+            _play(each, lineup, 0, MatchRows.empty(1, 2, 1))
 
     warm(load, kernel)
+    _ready.update(_EVERYDAY if kernel is None else (kernel,))
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:

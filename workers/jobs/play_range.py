@@ -20,7 +20,7 @@ CALL_MATCHES: Final = 200_000
 CALL_SECONDS: Final = 0.25
 """Time that a call should take at the speed seen so far: between calls a cancelled job is left."""
 FIRST_CALL_BLOCKS: Final = 64
-"""Blocks of the first call of a scenario whose speed is not known here."""
+"""Blocks of the first call of a scenario whose speed is not known here; one where a policy may think for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Table:
         while at < end:
             if not is_wanted():
                 return None
-            rate = self._rates.get(run.scenario, FIRST_CALL_BLOCKS / CALL_SECONDS)
+            rate = self._rates.get(run.scenario, (FIRST_CALL_BLOCKS if lineup.is_quick else 1) / CALL_SECONDS)
             size = min(end - at, most, max(1, int(rate * CALL_SECONDS)))
             begun = perf_counter()
             total.merge(tally_rows(lineup, play_blocks(lineup, at, size), at))

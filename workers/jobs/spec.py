@@ -259,6 +259,8 @@ def make_scenario(
             errors.extend(refusal.errors)
     if errors:
         raise InvalidInput(*errors)
+    for position, policy in enumerate(resolved):
+        policy.check(resolved_ruleset, f"policies[{position}]")
     fingerprints = tuple(policy.fingerprint for policy in resolved)
     rotations = distinct_rotations(fingerprints) if seating == "rotated" else 1
     if every_seat:

@@ -12,6 +12,7 @@ import numpy as np
 from workers.engine.deal import Deal
 from workers.engine.play import Lineup, MatchRows, play_blocks, play_literally, replay_match
 from workers.engine.policies import Policy, PolicyValue, resolve_policy
+from workers.engine.policies.plan import Programmed
 from workers.engine.policies.program import Finish, Program
 from workers.engine.rules import Ruleset, resolve_ruleset
 from workers.engine.scalar import round as kernel_round
@@ -125,7 +126,7 @@ class Branch:
 def scripted(players: int) -> tuple[Policy, ...]:
     """Policies that play what a script says."""
     program = Program(finish=cast(Finish, SCRIPTED))
-    return (Policy("scripted", "scripted", "1", program, "scripted"),) * players
+    return (Policy("scripted", "scripted", "1", Programmed(program), "scripted"),) * players
 
 
 def walk_compiled(

@@ -174,4 +174,6 @@ def test_a_fixed_number_of_rounds_can_end_shared() -> None:
 def test_the_kernel_is_compiled_once_for_all_rulesets() -> None:
     warm_up()
     play_blocks(lineup(["random"] * 5, ruleset={"preset": "draw", "set": 12, "hand": 3}), 0, 1)
-    assert len(play_matches.signatures) == 1
+    # The other form is the one with policies that search.
+    assert len([types for types in play_matches.signatures if str(types[-1]) == "none"]) == 1
+    assert len(play_matches.signatures) <= 2

@@ -15,7 +15,7 @@ from workers.engine.play import replay_match
 from workers.engine.policies import Policy, describe_policies, resolve_policy
 from workers.engine.policies.language import FEATURE_TEXTS, PREFERENCE_WORDS, WEIGHT_WORDS
 from workers.engine.policies.program import FEATURES, MAX_PREFERENCES, Feature, Finish, Preference, features
-from workers.engine.policies.resolve import NAMED, WRITTEN
+from workers.engine.policies.resolve import NAMED, REGISTER, WRITTEN
 from workers.engine.reference import Choose, Placement, Round, View, play_match
 from workers.engine.rng import DecisionRandom
 from workers.engine.rules import resolve_ruleset
@@ -227,7 +227,7 @@ def test_weights_are_exact_thousandths(weight: int) -> None:
 
 def test_the_listing_is_enough_to_write_a_policy() -> None:
     *named, written = describe_policies()
-    assert [item["name"] for item in named] == NAMES
+    assert [item["name"] for item in named] == [policy.name for policy in REGISTER]
     for item in named:
         assert resolve_policy({"name": item["name"], "version": item["version"]}, 2).name == item["name"]
         assert item["summary"]

@@ -12,21 +12,28 @@ from workers.engine.policies import (
     lightest,
     linear,
     mobility,
+    noisy,
+    pimc,
     random,
     random_tile,
     starver,
 )
 from workers.engine.policies.language import describe_language, parse_written
 from workers.engine.policies.named import NamedPolicy
+from workers.engine.policies.parameters import MAX_DEPTH, ConsultingPolicy
+from workers.engine.policies.plan import Plan, Programmed
 from workers.engine.policies.policy import Policy
-from workers.engine.policies.program import Program
 from workers.errors import FieldError, InvalidInput
 
 NAMED: Final[tuple[NamedPolicy, ...]] = (
     random.POLICY, random_tile.POLICY, heaviest.POLICY, lightest.POLICY, double.POLICY, mobility.POLICY, balance.POLICY,
     starver.POLICY, linear.POLICY,
 )  # fmt: skip
-"""Every named policy, in the order in which they are listed; of several versions the highest stands last."""
+"""Every named program, in the order in which they are listed; of several versions the highest stands last."""
+
+CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY)
+"""Every named policy that consults others, listed after the programs."""
+REGISTER: Final[tuple[NamedPolicy | ConsultingPolicy, ...]] = (*NAMED, *CONSULTING)
 
 WRITTEN: Final = "written"
 """The name under which policies written as data are listed; it cannot itself be named."""
@@ -40,7 +47,7 @@ def resolve_policy(value: object, players: int, path: str = "policy") -> Policy:
     Raises `InvalidInput` below `path` naming each field that is wrong.
     """
     try:
-        return _resolve_plain(value, players) if isinstance(value, str) else _resolve(value, players)
+        return _resolve(value, players)
     except InvalidInput as refusal:
         raise refusal.below(path) if path else refusal from None
 
@@ -52,7 +59,7 @@ def describe_policies() -> list[dict[str, Any]]:
     """
     named = [
         {"name": each.name, "version": each.version, "summary": each.summary, "parameters": dict(each.parameters)}
-        for each in NAMED
+        for each in REGISTER
     ]
     summary = "A policy of one's own, written as data in place of a name: preferences in turn, weighted features, or both"
     return [
@@ -61,47 +68,67 @@ def describe_policies() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def fingerprint(program: Program) -> str:
-    """What decides how a policy plays, as 16 hexadecimal digits: the program itself, under whatever name it came."""
-    return hashlib.sha256(b"program 1 " + program.encode().astype("<i4").tobytes()).hexdigest()[:16]
+def fingerprint(plan: Plan) -> str:
+    """What decides how a policy plays, as 16 hexadecimal digits: the plan itself, under whatever name it came."""
+    if isinstance(plan, Programmed):
+        content = b"program 1 " + plan.program.encode().astype("<i4").tobytes()
+    else:
+        content = b"plan 1 " + b"".join(stage.encode().astype("<i4").tobytes() for stage in plan.stages())
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 @lru_cache(256)
-def _resolve_plain(name: str, players: int) -> Policy:
+def _resolve_plain(name: str, players: int, depth: int) -> Policy:
     """A bare name always means the same: a service is asked for the same few thousands of times."""
-    return _resolve_named(name, {"name": name}, players)
+    return _resolve_named(name, {"name": name}, players, depth)
 
 
-def _resolve(value: object, players: int) -> Policy:
+def _resolve(value: object, players: int, depth: int = 0) -> Policy:
+    if isinstance(value, str):
+        return _resolve_plain(value, players, depth)
     if not isinstance(value, Mapping):
         raise InvalidInput.at("", f"must be a policy's name or an object, not {value!r}")
     if "name" in value:
-        return _resolve_named(value, value, players)
+        return _resolve_named(value, value, players, depth)
     if "prefer" not in value and "weights" not in value:
         raise InvalidInput.at("", "must have a name, or be written as data with prefer or weights")
-    program = parse_written(value)
-    return Policy(value, WRITTEN, WRITTEN_VERSION, program, fingerprint(program))
+    plan = Programmed(parse_written(value))
+    return Policy(value, WRITTEN, WRITTEN_VERSION, plan, fingerprint(plan))
 
 
-def _resolve_named(value: str | Mapping[str, Any], fields: Mapping[str, Any], players: int) -> Policy:
+def _resolve_named(value: str | Mapping[str, Any], fields: Mapping[str, Any], players: int, depth: int) -> Policy:
     name = fields["name"]
-    known = [each for each in NAMED if each.name == name]
+    known = [each for each in REGISTER if each.name == name]
     # A bare name that is unknown is the policy's own fault; in an object it is the fault of its name.
     path = "" if isinstance(value, str) else "name"
     if not known:
-        names = ", ".join(dict.fromkeys(each.name for each in NAMED))
+        names = ", ".join(dict.fromkeys(each.name for each in REGISTER))
         hint = "; write it as an object with prefer or weights" if name == WRITTEN else ""
         raise InvalidInput.at(path, f"unknown policy {name!r}; known are {names}{hint}")
-    errors = [
-        FieldError(str(key), f"unknown parameter of policy {name}; it has none besides version")
-        for key in fields if key not in ("name", "version")
-    ]  # fmt: skip
     version = fields.get("version", known[-1].version)
-    chosen = [each for each in known if each.version == version]
-    if not chosen:
+    chosen = next((each for each in known if each.version == version), None)
+    errors: list[FieldError] = []
+    if chosen is None:
         versions = ", ".join(each.version for each in known)
         errors.append(FieldError("version", f"policy {name} has no version {version!r}; known are {versions}"))
+    try:
+        plan = _plan(chosen or known[-1], fields, players, depth)
+    except InvalidInput as refusal:
+        raise InvalidInput(*errors, *refusal.errors) from None
     if errors:
         raise InvalidInput(*errors)
-    program = chosen[0].program(players)
-    return Policy(value, chosen[0].name, chosen[0].version, program, fingerprint(program))
+    return Policy(value, str(name), str(version), plan, fingerprint(plan))
+
+
+def _plan(named: NamedPolicy | ConsultingPolicy, fields: Mapping[str, Any], players: int, depth: int) -> Plan:
+    if isinstance(named, ConsultingPolicy):
+        if depth == MAX_DEPTH:
+            raise InvalidInput.at("", f"policies consult each other to a depth of {MAX_DEPTH} at most")
+        return named.plan(fields, players, lambda inner: _resolve(inner, players, depth + 1).plan)
+    errors = [
+        FieldError(str(key), f"unknown parameter of policy {named.name}; it has none besides version")
+        for key in fields if key not in ("name", "version")
+    ]  # fmt: skip
+    if errors:
+        raise InvalidInput(*errors)
+    return Programmed(named.program(players))

@@ -18,6 +18,7 @@ from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
 from workers.engine.scalar.match import TOTALS, play_matches
 from workers.engine.scalar.round import TRACE_COLUMNS
+from workers.engine.search.layout import encode_search
 from workers.engine.tiles import Tile, tile_ids
 
 if TYPE_CHECKING:
@@ -51,15 +52,19 @@ def play_scalar(
     With `trace`, rows of it are filled as far as it goes; `given` and `script` belong to programs with the finish SCRIPTED.
     """
     ruleset = lineup.ruleset
+    plans = [policy.plan for policy in lineup.policies]
+    are_programs = all(policy.is_program for policy in lineup.policies)
+    programs = [policy.program.simplified() for policy in lineup.policies] if are_programs else []
     masks, figures = layout.set_tables(ruleset.set)
     # On larger sets hands are shuffled, and these tables are not looked at.
     tables = hand_tables(ruleset.players, ruleset.hand) if ruleset.set == 6 else hand_tables(1, 1)
     totals = np.zeros(TOTALS, np.int64)
     play_matches(
         layout.encode_rules(ruleset), masks, figures, tables.figures, tables.begins, tables.before, tables.segments,
-        tables.lowers, encode_programs([policy.program.simplified() for policy in lineup.policies]), np.uint64(lineup.seed),
+        tables.lowers, encode_programs(programs), np.uint64(lineup.seed),
         np.uint64(first_block), lineup.rotations, _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script,
         trace, rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
+        None if are_programs else encode_search(plans),
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
 

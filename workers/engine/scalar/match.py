@@ -26,6 +26,7 @@ from workers.engine.scalar.layout import (
 from workers.engine.scalar.random import block_base, decision_base
 from workers.engine.scalar.round import BLOCKED, play_round
 from workers.engine.scalar.settle import match_winners, next_leader, side_of
+from workers.engine.search.layout import Search
 
 # Places in the totals.
 PLIES, PASSES, BLOCKED_ROUNDS, TIED_BLOCKED_ROUNDS, LEADER_ROUNDS_WON = range(5)
@@ -38,12 +39,13 @@ def play_matches(
     segments: Words, lowers: Shorts, programs: Integers, seed: Word, first_block: Word, rotations: int, given: Integers,
     script: Integers, trace: Integers,
     scores: npt.NDArray[np.int32], winners: npt.NDArray[np.uint8], rounds: npt.NDArray[np.int32], rounds_won: Integers,
-    totals: Integers,
+    totals: Integers, search: Search | None,
 ) -> None:  # fmt: skip
-    """Play the matches of `rounds` in order; the last five arrays are the output, as in `play.MatchRows`.
+    """Play the matches of `rounds` in order; the five arrays before `search` are the output, as in `play.MatchRows`.
 
     `given` is empty, or it is where all rounds start, for tests that drive a position through the kernel: the words of
-    the hands, then at the places GIVEN_* the rest.
+    the hands, then at the places GIVEN_* the rest. `search` has the plans of a line-up that is not of programs alone: numba
+    compiles one form without it and one with it.
     """
     players = rules[PLAYERS]
     hands = np.zeros(2 * MAX_SEATS, np.uint64)
@@ -78,7 +80,7 @@ def play_matches(
                 leader, forced = opening_tile(rules, tile_sets, hands)
             reason, winner, award, plies, passes = play_round(
                 rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced,
-                ends, passes_in_a_row, decision_base(base, number), number, lacks, turns, script, cursor, trace,
+                ends, passes_in_a_row, decision_base(base, number), number, lacks, turns, script, cursor, trace, search,
             )  # fmt: skip
             number += 1
             totals[PLIES] += plies

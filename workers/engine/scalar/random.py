@@ -65,6 +65,12 @@ def addressed_words(seed: Word, block: Word, round_number: int, stream: int, cou
 
 
 @compiled(inline=True)
+def stream_word(first: Word, number: int) -> Word:
+    """Number `number` (from 1) of the `rng.DecisionRandom` that begins with `first`."""
+    return mix64(first + word(number) * _GAMMA)
+
+
+@compiled(inline=True)
 def scaled(bits: Word, bound: int) -> int:
     """`rng.scaled` for a bound below 2^32: the high word of the product."""
     small = word(bound)

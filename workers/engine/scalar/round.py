@@ -1,6 +1,7 @@
 """One round, compiled: `reference.Round` played to its end over word-pair hands."""
 
 from workers.engine.compile import compiled
+from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import bit, count, single, word
 from workers.engine.scalar.choose import choose, finish, is_plain
 from workers.engine.scalar.layout import (
@@ -22,8 +23,11 @@ from workers.engine.scalar.layout import (
 )
 from workers.engine.scalar.random import decision_word
 from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
+from workers.engine.search.decide import decide
+from workers.engine.search.layout import Search
 
 OUT, BLOCKED = 0, 1
+_TOP = int(Finish.TOP)
 
 # Columns of a trace, a row for each ply.
 ROUND, SEAT, DRAWN, CHOICES, TILE, END = range(6)
@@ -36,12 +40,13 @@ def play_round(
     rules: Integers, tile_sets: Words, figures: Integers, programs: Integers, places: Integers, hands: Words,
     stock: Integers, stock_size: int, leader: int, forced: int, ends: tuple[int, int], passes_in_a_row: int, base: Word,
     round_number: int, lacks: Words, turns: Integers, script: Integers, cursor: Integers, trace: Integers,
+    search: Search | None,
 ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """Play a dealt round: (reason, winning seat or -1, award, plies, passes).
 
     `hands` is left as it is at the end; `lacks` and `turns` are room for `MAX_SEATS` each; `forced` is the tile that must
     open, or -1; `ends` and `passes_in_a_row` say where the round starts, (-1, -1) and 0 for a dealt one; `places[word(seat)]`
-    says which program the seat plays; `trace` has no rows where none is wanted.
+    says which program the seat plays, or, with `search`, which plan; `trace` has no rows where none is wanted.
     """
     players = rules[PLAYERS]
     for each in range(MAX_SEATS):
@@ -81,7 +86,15 @@ def play_round(
             passes_in_a_row = 0
             place = places[word(seat)]
             random_word = decision_word(base, seat, number)
-            if is_plain(programs, place):
+            if search is not None:
+                if choices == 1:
+                    placement = finish(_TOP, legal, left_end, right_end, random_word, script, cursor)
+                else:
+                    placement = decide(
+                        rules, tile_sets, figures, search, place, legal, (left_end, right_end), leader, seat, hands, lacks,
+                        (line_low, line_high), random_word, script, cursor,
+                    )  # fmt: skip
+            elif is_plain(programs, place):
                 placement = finish(programs[word(place), 0], legal, left_end, right_end, random_word, script, cursor)
             else:
                 placement = choose(

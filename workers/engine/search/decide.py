@@ -1,0 +1,51 @@
+"""One decision of a plan, compiled: its stages from the first to the one that decides."""
+
+from workers.engine.compile import compiled
+from workers.engine.policies.noisy import RATE_UNIT
+from workers.engine.policies.pimc import WORD_TILES
+from workers.engine.policies.plan import Kind
+from workers.engine.policies.program import Finish
+from workers.engine.scalar.bits import word
+from workers.engine.scalar.choose import choose, finish
+from workers.engine.scalar.layout import ALL, EMPTY, PLAYERS, TILES, Integers, Legal, Pair, Word, Words
+from workers.engine.scalar.random import stream_word
+from workers.engine.search.best import best_placement
+from workers.engine.search.layout import KIND, NUMBERS, Search
+from workers.engine.search.pimc import choose_by_worlds
+
+_NOISY, _PIMC = int(Kind.NOISY), int(Kind.PIMC)
+_RANDOM = int(Finish.RANDOM)
+
+
+@compiled()
+def decide(
+    rules: Integers, tile_sets: Words, figures: Integers, search: Search, place: int, legal: Legal, ends: tuple[int, int],
+    leader: int, seat: int, hands: Words, lacks: Words, line: Pair, random_word: Word, script: Integers, cursor: Integers,
+) -> int:  # fmt: skip
+    """The placement that the plan of a place makes where it has a choice, coded as in `choose`."""
+    row = search.firsts[word(place)]
+    while search.stages[word(row), KIND] == _NOISY:
+        rest = stream_word(random_word, 1)
+        if (random_word >> word(32)) * word(RATE_UNIT) >> word(32) < word(search.stages[word(row), NUMBERS]):
+            return finish(_RANDOM, legal, ends[0], ends[1], rest, script, cursor)
+        random_word = rest
+        row += 1
+    if search.stages[word(row), KIND] == _PIMC:
+        return choose_by_worlds(
+            rules, tile_sets, figures, search, row, legal[0], legal[2], ends[0], ends[1], leader, seat, hands, lacks, line[0],
+            random_word,
+        )  # fmt: skip
+    if rules[TILES] > WORD_TILES:
+        return choose(
+            rules, tile_sets, figures, search.programs, row, legal, ends, seat, hands, lacks, line, random_word, script, cursor
+        )
+    hand = hands[word(2 * seat)]
+    others_lack = EMPTY
+    for other in range(rules[PLAYERS]):
+        if other != seat:
+            others_lack |= lacks[word(other)]
+    after = seat + 1 if seat + 1 < rules[PLAYERS] else 0
+    return best_placement(
+        tile_sets, figures, search, row, legal[0], legal[2], ends[0], ends[1], hand, tile_sets[ALL] & ~hand & ~line[0],
+        lacks[word(after)], others_lack, random_word,
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""What the kernel reads of policies that consult others: plans as rows of whole numbers, and room to think in.
+
+Letters in shapes: P places of a line-up, S stages of all plans together, W worlds of the policy that samples most.
+
+Where a set has at most `WORD_TILES` tiles, a set of tiles is one word here.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from workers.engine.policies.plan import STAGE_NUMBERS, Kind, Plan, Stage
+from workers.engine.policies.program import FEATURES, MAX_PREFERENCES, Program
+from workers.engine.scalar.layout import MAX_SEATS, Integers, Words
+
+# Columns of a stage.
+KIND = 0
+NUMBERS = 1
+FINISH = NUMBERS + STAGE_NUMBERS
+KEYS = FINISH + 1
+STAGE_COLUMNS = KEYS + 1
+
+MAX_KEYS: Final = MAX_PREFERENCES + 1
+
+
+class Search(NamedTuple):
+    """The plans of a line-up, and room."""
+
+    firsts: Integers
+    """[P] the row of each place's first stage; the others follow it."""
+    stages: Integers
+    """[S, STAGE_COLUMNS] kind, parameters, finish of the program and the number of its keys."""
+    keys: Integers
+    """[S, MAX_KEYS, FEATURES] a program as weighted sums by which placements are narrowed one after the other."""
+    programs: Integers
+    """[S, PROGRAM_WORDS] the same program as it is encoded elsewhere."""
+    worlds: Words
+    """[W, MAX_SEATS] room: the hands of each sampled world."""
+    bases: Words
+    """[W] room: where the random numbers of each world's playouts begin."""
+    hands: Words
+    """[2 * MAX_SEATS] room: the hands of a playout."""
+    lacks: Words
+    """[MAX_SEATS] room: what seats are known to lack in a playout."""
+
+
+def encode_search(plans: Sequence[Plan]) -> Search:
+    """The plans by place, as the kernel reads them, with the room that they need."""
+    chains = [plan.stages() for plan in plans]
+    firsts = np.cumsum([0, *(len(chain) for chain in chains[:-1])]).astype(np.int64)
+    stages = [stage for chain in chains for stage in chain]
+    worlds = max([1, *(stage.numbers[0] for stage in stages if stage.kind == Kind.PIMC)])
+    return Search(
+        firsts, np.array([_columns(stage) for stage in stages], np.int64), np.array([_keys(stage.program) for stage in stages]),
+        np.array([stage.program.simplified().encode() for stage in stages], np.int64),
+        np.zeros((worlds, MAX_SEATS), np.uint64), np.zeros(worlds, np.uint64), np.zeros(2 * MAX_SEATS, np.uint64),
+        np.zeros(MAX_SEATS, np.uint64),
+    )  # fmt: skip
+
+
+def _columns(stage: Stage) -> list[int]:
+    program = stage.program.simplified()
+    numbers = [*stage.numbers, *[0] * (STAGE_NUMBERS - len(stage.numbers))]
+    return [stage.kind, *numbers, program.finish, len(program.prefer) + (program.weights is not None)]
+
+
+def _keys(program: Program) -> Integers:
+    """A preference is a weighted sum of one feature."""
+    program = program.simplified()
+    keys = np.zeros((MAX_KEYS, FEATURES), np.int64)
+    for place, preference in enumerate(program.prefer):
+        keys[place, preference.feature] = -1 if preference.fewest else 1
+    if program.weights is not None:
+        keys[len(program.prefer)] = program.weights
+    return keys
