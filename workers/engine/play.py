@@ -133,7 +133,23 @@ def warm_up(kernel: str | None = None) -> None:
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
-    """One match again by the literal rules, with every ply."""
+    """One match again by the literal rules, with every ply.
+
+    Where a policy searches, which takes long literally, the kernel says what it chose.
+    """
+    if lineup.is_quick:
+        return replay_literally(lineup, block, rotation)
+    from workers.engine.scalar.door import choices_of
+
+    if SEARCH_KERNEL not in _ready:
+        warm_up(SEARCH_KERNEL)
+    seated = tuple(lineup.policies[place] for place in lineup.seated(rotation))
+    chosen = choices_of(Lineup(lineup.ruleset, seated, 1, lineup.seed), block)
+    return play_match(lineup.ruleset, lineup.seed, block, [lambda _view, _random: next(chosen)] * lineup.ruleset.players)
+
+
+def replay_literally(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
+    """One match again, every choice by the policies' literal form."""
     choosers = [lineup.policies[place].choose for place in lineup.seated(rotation)]
     return play_match(lineup.ruleset, lineup.seed, block, choosers)
 
@@ -144,7 +160,7 @@ def play_literally(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
     rows = MatchRows.empty(blocks * lineup.rotations, players, lineup.rotations)
     for match in range(blocks * lineup.rotations):
         block, rotation = divmod(match, lineup.rotations)
-        _enter(rows, match, rotation, replay_match(lineup, first_block + block, rotation))
+        _enter(rows, match, rotation, replay_literally(lineup, first_block + block, rotation))
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from workers.engine.deal import Deal
-from workers.engine.play import Lineup, MatchRows, play_blocks, play_literally, replay_match
+from workers.engine.play import Lineup, MatchRows, play_blocks, play_literally, replay_literally
 from workers.engine.policies import Policy, PolicyValue, resolve_policy
 from workers.engine.policies.plan import Programmed
 from workers.engine.policies.program import Finish, Program
@@ -64,7 +64,7 @@ PlyFacts = tuple[int, int, int, Tile | None, int | None]
 def literal_plies(playing: Lineup, block: int, rotation: int) -> list[PlyFacts]:
     """Every ply of a match by the literal rules."""
     facts: list[PlyFacts] = []
-    for number, played in enumerate(replay_match(playing, block, rotation).rounds):
+    for number, played in enumerate(replay_literally(playing, block, rotation).rounds):
         for ply in played.plies:
             tile, end = ply.placement or (None, None)
             facts.append((number, ply.seat, len(ply.drawn), tile, end))

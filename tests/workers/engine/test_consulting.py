@@ -1,5 +1,6 @@
 """Policies that consult others: both engines alike, what they promise, and what is refused."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,20 @@ from tests.workers.engine import strategies
 from tests.workers.engine.engines import assert_same_rows, compiled_plies, lineup, literal_plies
 from tests.workers.engine.test_policies import views_of_a_match
 from workers.engine.compile import is_cold
-from workers.engine.play import LANE_KERNEL, SEARCH_KERNEL, Lineup, kernel_of, play_blocks
+from workers.engine.play import (
+    LANE_KERNEL,
+    SEARCH_KERNEL,
+    Lineup,
+    kernel_of,
+    play_blocks,
+    replay_literally,
+    replay_match,
+)
 from workers.engine.policies import resolve_policy
+from workers.engine.policies.exact import exact_worth
 from workers.engine.policies.resolve import CONSULTING
-from workers.engine.reference import View
+from workers.engine.policies.worlds import may_hold
+from workers.engine.reference import Placement, Round, View
 from workers.engine.rng import DecisionRandom, mix64
 from workers.engine.rules import resolve_ruleset
 from workers.errors import InvalidInput
@@ -25,12 +36,16 @@ pimc = st.fixed_dictionaries({"name": st.just("pimc"), "worlds": st.integers(1, 
 noisy = st.fixed_dictionaries(
     {"name": st.just("noisy"), "rate": st.integers(0, 1000).map(lambda rate: rate / 1000), "policy": programs}
 )
-consulting = st.one_of(noisy, pimc, st.fixed_dictionaries({"name": st.just("noisy"), "policy": pimc}))
+endgame = st.fixed_dictionaries(
+    {"name": st.just("endgame"), "tiles": st.integers(2, 5), "worlds": st.integers(1, 100), "policy": st.one_of(programs, pimc)}
+)
+consulting = st.one_of(noisy, pimc, endgame, st.fixed_dictionaries({"name": st.just("noisy"), "policy": pimc}))
 CASES: list[Any] = [
     {"name": "noisy", "rate": 0.4, "policy": {"name": "noisy", "rate": 0.2}},
     {"name": "pimc", "worlds": 3, "playout": "linear"},
     {"name": "pimc", "worlds": 3, "playout": {"prefer": ["double", "balance", "random_tile"]}},
     {"name": "noisy", "rate": 0.3, "policy": {"name": "pimc", "worlds": 2, "playout": "random"}},
+    {"name": "endgame", "tiles": 5, "worlds": 120, "policy": {"name": "noisy", "policy": "linear"}},
 ]
 RULESETS: list[tuple[Any, int]] = [
     ("block", 2), ("block", 3), ("block", 4), ("traditional", 3), ({"preset": "traditional", "partners": True}, 4),
@@ -44,6 +59,68 @@ RULESETS: list[tuple[Any, int]] = [
 def test_both_engines_play_alike(policy: Any, ruleset: Any, players: int) -> None:
     field = [policy, *["linear", "heaviest", "random"][: players - 1]]
     assert_same_rows(lineup(field, ruleset=ruleset, seed=2**64 - 1), 2**32 - 1, 1)
+
+
+@pytest.mark.parametrize(("ruleset", "players"), RULESETS)
+def test_both_engines_play_perfectly_alike(ruleset: Any, players: int) -> None:
+    small = {**({"preset": ruleset} if isinstance(ruleset, str) else ruleset), "hand": 3}
+    exact = {"name": "pimc", "worlds": 3, "playout": "exact"}
+    assert_same_rows(lineup([exact, *["linear", exact, "random"][: players - 1]], ruleset=small, seed=8), 7, 1)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_endgame_looks_at_every_world(players: int) -> None:
+    """Its choice is the best on average over all deals that agree with what is seen, each tried by itself."""
+    policy = resolve_policy({"name": "endgame", "tiles": 3 + players, "worlds": 20_000, "policy": "lightest"}, players)
+    views = views_of_a_match(resolve_policy("linear", players), "block", players, 11)
+    late = [view for view, _, _ in views if sum(view.hand_counts) <= 3 + players][:3]
+    assert late
+    for view in late:
+        unseen = [tile for seat in range(players) if seat != view.seat for tile in may_hold(view, seat)]
+        others = [seat for seat in range(players) if seat != view.seat]
+        totals = dict.fromkeys(view.legal, 0)
+        size = sum(view.hand_counts[seat] for seat in others)
+        for held in permutations(sorted(set(unseen)), size):
+            tiles = list(held)
+            hands = [list(view.hand) if seat == view.seat else [] for seat in range(players)]
+            for seat in others:
+                hands[seat] = [tiles.pop() for _ in range(view.hand_counts[seat])]
+            if all(not set(tile) & view.lacks[seat] for seat in others for tile in hands[seat]):
+                for placement in view.legal:
+                    totals[placement] += exact_worth(view, hands, placement)
+        chosen = policy.choose(view, DecisionRandom(0))
+        assert totals[chosen] == max(totals.values())
+        # The other policy plays where there are more tiles or more worlds than it is told to look at.
+        for bounds in ({"tiles": 2}, {"worlds": 1}):
+            careless = resolve_policy({"name": "endgame", "tiles": 9, "policy": "lightest", **bounds}, players)
+            lightest = resolve_policy("lightest", players).choose(view, DecisionRandom(0))
+            assert careless.choose(view, DecisionRandom(0)) == lightest
+
+
+def test_perfect_play_sees_what_follows() -> None:
+    # Seat 0 holds [1|2] and [2|3] on the ends 1 and 3; the other holds [3|6]. After [1|2] it goes out at the 3, but after
+    # [2|3] it is stuck with 9 pips, and [1|2] follows.
+    ruleset = resolve_ruleset("block", 2)
+    state = Round(ruleset, [[(1, 2), (2, 3)], [(3, 6)]], 0, line_ends=(1, 3))
+    view = state.view(state.legal())
+    hands = [list(hand) for hand in state.hands]
+    assert {each: exact_worth(view, hands, each) for each in view.legal} == {
+        Placement((1, 2), 1): -5, Placement((2, 3), 3): 9,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_a_match_of_searching_policies_is_replayed_as_the_kernel_played_it(players: int) -> None:
+    policy = {"name": "pimc", "worlds": 2}
+    for playing in (
+        lineup([policy, *["linear"] * (players - 1)], seed=5),
+        lineup([policy, *["heaviest"] * (players - 1)], ruleset={"preset": "traditional", "partners": players == 4}, seed=5),
+    ):
+        rows = play_blocks(playing, 4, 1)
+        for rotation in range(playing.rotations):
+            record = replay_match(playing, 4, rotation)
+            assert record == replay_literally(playing, 4, rotation)
+            assert record.scores == tuple(rows.scores[rotation])
 
 
 @settings(max_examples=25, deadline=None)
@@ -74,12 +151,16 @@ def test_a_bare_name_is_the_policy_with_its_defaults(name: str) -> None:
 
 def test_fingerprints_tell_what_plays_otherwise_apart() -> None:
     values: list[Any] = [
-        *CASES, "linear", "random", "noisy", "pimc", {"name": "pimc", "worlds": 33}, {"name": "pimc", "playout": "heaviest"},
+        *CASES, "linear", "random", "noisy", "pimc", "endgame",
+        {"name": "pimc", "worlds": 33}, {"name": "pimc", "playout": "heaviest"},
+        {"name": "pimc", "playout": "exact"}, {"name": "endgame", "tiles": 9}, {"name": "endgame", "worlds": 999},
         {"name": "noisy", "rate": 0.06}, {"name": "noisy", "policy": "heaviest"}, {"name": "noisy", "policy": "pimc"},
     ]  # fmt: skip
     assert len({resolve_policy(value, 2).fingerprint for value in values}) == len(values)
     # Results and regressions refer to these: whoever changes how a policy plays gives it a new version.
-    assert [resolve_policy(name, 2).fingerprint for name in ("noisy", "pimc")] == ["a83e16f3c129b8b8", "56139ce6961c7747"]
+    assert {policy.name: resolve_policy(policy.name, 2).fingerprint for policy in CONSULTING} == {
+        "noisy": "a83e16f3c129b8b8", "pimc": "56139ce6961c7747", "endgame": "5905d17d0d1af4bb",
+    }  # fmt: skip
 
 
 def test_noisy_is_random_at_its_rate() -> None:
@@ -141,6 +222,9 @@ def test_the_large_kernel_is_there_only_where_it_is_needed() -> None:
         ({"name": "pimc", "worlds": 0}, "policy.worlds", "from 1 to 4096"),
         ({"name": "pimc", "worlds": 1.5}, "policy.worlds", "whole number"),
         ({"name": "pimc", "worlds": "many"}, "policy.worlds", "whole number"),
+        ({"name": "endgame", "tiles": 15}, "policy.tiles", "from 2 to 14"),
+        ({"name": "endgame", "worlds": 0}, "policy.worlds", "from 1 to 20000"),
+        ({"name": "endgame", "policy": "exact"}, "policy.policy", "unknown policy 'exact'"),
         ({"name": "pimc", "playout": "pimc"}, "policy.playout", "without search"),
         ({"name": "pimc", "playout": {"name": "linear", "version": "x"}}, "policy.playout.version", "no version 'x'"),
     ],

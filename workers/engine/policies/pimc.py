@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from workers.engine.policies.exact import exact_worth, worth
 from workers.engine.policies.parameters import POLICY_SCHEMA, ConsultingPolicy, Reader
 from workers.engine.policies.plan import Kind, Stage
 from workers.engine.policies.program import Program, select
@@ -22,6 +23,8 @@ from workers.engine.tiles import Tile, set_size
 MAX_WORLDS: Final = 4096
 DEFAULT_WORLDS: Final = 32
 DEFAULT_PLAYOUT: Final = "linear"
+EXACT: Final = "exact"
+"""The playout that is perfect play."""
 WORD_TILES: Final = 64
 """Tiles of the largest set that is searched."""
 SEARCH_PLAYERS: Final = 4
@@ -29,10 +32,10 @@ SEARCH_PLAYERS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Pimc:
-    """`worlds` sampled, and `playout` in every seat of each."""
+    """`worlds` sampled, and `playout` in every seat of each; None plays perfectly with all hands seen."""
 
     worlds: int
-    playout: Program
+    playout: Program | None
 
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """The placement with the greatest sum over the worlds."""
@@ -42,13 +45,17 @@ class Pimc:
             begin = random.next_word()
             hands = sample_hands(view, DecisionRandom(begin))
             for placement in view.legal:
-                totals[placement] += play_out(self.playout, view, hands, placement, mix64(~begin & MASK64))
-        best = max(totals.values())
-        return top(view, [placement for placement in view.legal if totals[placement] == best])
+                if self.playout is None:
+                    totals[placement] += exact_worth(view, hands, placement)
+                else:
+                    totals[placement] += play_out(self.playout, view, hands, placement, mix64(~begin & MASK64))
+        return best_of(view, totals)
 
     def stages(self) -> tuple[Stage, ...]:
-        """The number of worlds, and what plays out."""
-        return (Stage(Kind.PIMC, (self.worlds,), self.playout),)
+        """The number of worlds, whether they are played perfectly, and else by what."""
+        if self.playout is None:
+            return (Stage(Kind.PIMC, (self.worlds, 1)),)
+        return (Stage(Kind.PIMC, (self.worlds, 0), self.playout),)
 
     def refusal(self, ruleset: Ruleset) -> str | None:
         """Hidden hands are sampled for up to four players, on sets of one word, without draws."""
@@ -76,19 +83,20 @@ def play_out(playout: Program, view: View, hands: list[list[Tile]], placement: P
         random = DecisionRandom(decision_word(base, world.to_move, ply))
         world.take_turn(lambda seen, random=random: select(playout, seen, random))  # type: ignore[misc]
         ply += 1
-    if world.end.winner is None:
-        return 0
-    own = view.ruleset.side(world.end.winner) == view.ruleset.side(view.seat)
-    return max(world.end.credit) if own else -max(world.end.credit)
+    return worth(view.ruleset, world.end, view.seat)
 
 
-def top(view: View, left: list[Placement]) -> Placement:
-    """The finish `top`."""
-    return select(Program(), replace(view, legal=tuple(left)), DecisionRandom(0))
+def best_of(view: View, totals: Mapping[Placement, int]) -> Placement:
+    """Of the placements with the greatest total, the one that the finish `top` picks."""
+    best = max(totals.values())
+    left = tuple(placement for placement in view.legal if totals[placement] == best)
+    return select(Program(), replace(view, legal=left), DecisionRandom(0))
 
 
 def _build(_fields: Mapping[str, Any], read: Reader) -> Pimc:
-    return Pimc(read.whole("worlds", DEFAULT_WORLDS, 1, MAX_WORLDS), read.program("playout", DEFAULT_PLAYOUT))
+    worlds = read.whole("worlds", DEFAULT_WORLDS, 1, MAX_WORLDS)
+    is_exact = read.fields.get("playout") == EXACT
+    return Pimc(worlds, None if is_exact else read.program("playout", DEFAULT_PLAYOUT))
 
 
 POLICY: Final = ConsultingPolicy(
@@ -100,7 +108,8 @@ POLICY: Final = ConsultingPolicy(
         },
         "playout": {
             **POLICY_SCHEMA, "default": DEFAULT_PLAYOUT,
-            "description": "who plays the worlds out in every seat: a policy of preferences and weights",
+            "description": "who plays the worlds out in every seat: a policy of preferences and weights, or exact, which plays"
+            " perfectly with all hands seen",
         },
     },
     _build,

@@ -26,6 +26,8 @@ class Kind(IntEnum):
     """Now and then chooses at random, else hands on."""
     PIMC = 2
     """Plays placements out in sampled worlds."""
+    ENDGAME = 3
+    """Exact where few tiles are left, else hands on."""
 
 
 STAGE_NUMBERS: Final = 3

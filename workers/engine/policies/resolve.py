@@ -8,6 +8,7 @@ from typing import Any, Final
 from workers.engine.policies import (
     balance,
     double,
+    endgame,
     heaviest,
     lightest,
     linear,
@@ -31,7 +32,7 @@ NAMED: Final[tuple[NamedPolicy, ...]] = (
 )  # fmt: skip
 """Every named program, in the order in which they are listed; of several versions the highest stands last."""
 
-CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY)
+CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY, endgame.POLICY)
 """Every named policy that consults others, listed after the programs."""
 REGISTER: Final[tuple[NamedPolicy | ConsultingPolicy, ...]] = (*NAMED, *CONSULTING)
 

@@ -3,7 +3,7 @@
 Letters in shapes: n seats, R rotations, M matches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from workers.engine.deal import Deal
 from workers.engine.lanes.subsets import hand_tables
 from workers.engine.policies.program import PROGRAM_WORDS, Program
-from workers.engine.reference import LineEnds
+from workers.engine.reference import LineEnds, Placement
 from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
 from workers.engine.scalar.match import TOTALS, play_matches
-from workers.engine.scalar.round import TRACE_COLUMNS
+from workers.engine.scalar.round import CHOICES, END, TILE, TRACE_COLUMNS
 from workers.engine.search.layout import encode_search
-from workers.engine.tiles import Tile, tile_ids
+from workers.engine.tiles import Tile, tile_ids, tile_set
 
 if TYPE_CHECKING:
     from workers.engine.play import Lineup, MatchRows
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Trace = npt.NDArray[np.int64]
 """[plies, TRACE_COLUMNS] what the kernel did, ply by ply; the columns are named in `round`."""
 
+_TRACE_ROWS = 4_000
+"""Plies of a match that is replayed, at first: more than most have."""
 _NOTHING_GIVEN = np.zeros(0, np.int64)
 _NO_SCRIPT = np.zeros(1, np.int64)
 _NO_TRACE = np.zeros((0, TRACE_COLUMNS), np.int64)
@@ -67,6 +69,24 @@ def play_scalar(
         None if are_programs else encode_search(plans),
     )  # fmt: skip
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
+
+
+def choices_of(lineup: "Lineup", block: int) -> Iterator[Placement]:
+    """The placements of a line-up's match without rotation, in turn, wherever there was more than one."""
+    from workers.engine.play import MatchRows
+
+    tiles = tile_set(lineup.ruleset.set)
+    length = _TRACE_ROWS
+    while True:
+        rows = MatchRows.empty(1, lineup.ruleset.players, 1)
+        trace = np.zeros((length, TRACE_COLUMNS), np.int64)
+        play_scalar(lineup, block, rows, trace=trace)
+        if rows.plies <= length:
+            break
+        length = rows.plies
+    for row in trace[: rows.plies]:
+        if row[CHOICES] > 1:
+            yield Placement(tiles[row[TILE]], None if row[END] < 0 else int(row[END]))
 
 
 def encode_programs(programs: Sequence[Program]) -> npt.NDArray[np.int64]:

@@ -7,13 +7,15 @@ from workers.engine.policies.plan import Kind
 from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import word
 from workers.engine.scalar.choose import choose, finish
-from workers.engine.scalar.layout import ALL, EMPTY, PLAYERS, TILES, Integers, Legal, Pair, Word, Words
+from workers.engine.scalar.layout import ALL, EMPTY, PLAYERS, TILES, ZERO, Integers, Legal, Pair, Word, Words
 from workers.engine.scalar.random import stream_word
 from workers.engine.search.best import best_placement
-from workers.engine.search.layout import KIND, NUMBERS, Search
+from workers.engine.search.endgame import every_world, tiles_in_hands
+from workers.engine.search.layout import KIND, Search
 from workers.engine.search.pimc import choose_by_worlds
+from workers.engine.search.worlds import sample_worlds
 
-_NOISY, _PIMC = int(Kind.NOISY), int(Kind.PIMC)
+_PROGRAM, _NOISY, _PIMC, _ENDGAME = int(Kind.PROGRAM), int(Kind.NOISY), int(Kind.PIMC), int(Kind.ENDGAME)
 _RANDOM = int(Finish.RANDOM)
 
 
@@ -24,16 +26,29 @@ def decide(
 ) -> int:  # fmt: skip
     """The placement that the plan of a place makes where it has a choice, coded as in `choose`."""
     row = search.firsts[word(place)]
-    while search.stages[word(row), KIND] == _NOISY:
-        rest = stream_word(random_word, 1)
-        if (random_word >> word(32)) * word(RATE_UNIT) >> word(32) < word(search.stages[word(row), NUMBERS]):
-            return finish(_RANDOM, legal, ends[0], ends[1], rest, script, cursor)
-        random_word = rest
+    worlds, is_exact = ZERO, False
+    while search.stages[word(row), KIND] != _PROGRAM:
+        kind, number, other = search.stages[word(row), 0], search.stages[word(row), 1], search.stages[word(row), 2]
+        if kind == _NOISY:
+            rest = stream_word(random_word, 1)
+            if (random_word >> word(32)) * word(RATE_UNIT) >> word(32) < word(number):
+                return finish(_RANDOM, legal, ends[0], ends[1], rest, script, cursor)
+            random_word = rest
+        elif kind == _ENDGAME:
+            if tiles_in_hands(rules, hands) <= number:
+                worlds = every_world(rules, tile_sets, search, seat, hands, lacks, line[0], other)
+                is_exact = worlds <= other
+                if is_exact:
+                    break
+        elif kind == _PIMC:
+            worlds, is_exact = number, other != 0
+            sample_worlds(rules, tile_sets, search, seat, hands, lacks, line[0], random_word, worlds)
+            break
         row += 1
-    if search.stages[word(row), KIND] == _PIMC:
+    if search.stages[word(row), KIND] != _PROGRAM:
         return choose_by_worlds(
-            rules, tile_sets, figures, search, row, legal[0], legal[2], ends[0], ends[1], leader, seat, hands, lacks, line[0],
-            random_word,
+            rules, tile_sets, figures, search, row, worlds, is_exact, legal[0], legal[2], ends[0], ends[1], leader, seat, lacks,
+            line[0],
         )  # fmt: skip
     if rules[TILES] > WORD_TILES:
         return choose(

@@ -21,6 +21,8 @@ FINISH = NUMBERS + STAGE_NUMBERS
 KEYS = FINISH + 1
 STAGE_COLUMNS = KEYS + 1
 
+_WORLDS: Final = {Kind.PIMC: 0, Kind.ENDGAME: 1}
+"""By kind of stage: which of its numbers is how many worlds it looks at."""
 MAX_KEYS: Final = MAX_PREFERENCES + 1
 
 
@@ -50,7 +52,7 @@ def encode_search(plans: Sequence[Plan]) -> Search:
     chains = [plan.stages() for plan in plans]
     firsts = np.cumsum([0, *(len(chain) for chain in chains[:-1])]).astype(np.int64)
     stages = [stage for chain in chains for stage in chain]
-    worlds = max([1, *(stage.numbers[0] for stage in stages if stage.kind == Kind.PIMC)])
+    worlds = max([1, *(stage.numbers[_WORLDS[stage.kind]] for stage in stages if stage.kind in _WORLDS)])
     return Search(
         firsts, np.array([_columns(stage) for stage in stages], np.int64), np.array([_keys(stage.program) for stage in stages]),
         np.array([stage.program.simplified().encode() for stage in stages], np.int64),

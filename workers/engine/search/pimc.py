@@ -1,26 +1,27 @@
-"""`policies.pimc`, compiled: the same worlds for every placement."""
+"""Placements compared in worlds, compiled: the same worlds for each (`policies.pimc.best_of`)."""
 
 from workers.engine.compile import compiled
 from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import bit, lowest, word
 from workers.engine.scalar.layout import ALL, EMPTY, PLAYERS, ZERO, Integers, Word, Words
 from workers.engine.search.best import ends_by, finish_words
-from workers.engine.search.layout import NUMBERS, Search
+from workers.engine.search.exact import exact_worth
+from workers.engine.search.layout import Search
 from workers.engine.search.playout import play_out
-from workers.engine.search.worlds import sample_worlds
 
 _TOP = int(Finish.TOP)
 
 
 @compiled()
 def choose_by_worlds(
-    rules: Integers, tile_sets: Words, figures: Integers, search: Search, row: int, left: Word, right: Word, left_end: int,
-    right_end: int, leader: int, seat: int, hands: Words, lacks: Words, line: Word, random_word: Word,
+    rules: Integers, tile_sets: Words, figures: Integers, search: Search, row: int, worlds: int, is_exact: bool, left: Word,
+    right: Word, left_end: int, right_end: int, leader: int, seat: int, lacks: Words, line: Word,
 ) -> int:  # fmt: skip
-    """The placement that is worth most over the worlds, coded as in `scalar.choose`."""
+    """The placement that is worth most over the first `worlds` rows of `search.worlds`, coded as in `scalar.choose`.
+
+    A world is played out by the program of the stage, or perfectly where `is_exact`.
+    """
     players = rules[PLAYERS]
-    worlds = search.stages[word(row), NUMBERS]
-    sample_worlds(rules, tile_sets, search, seat, hands, lacks, line, random_word, worlds)
     kept_left = kept_right = EMPTY
     most = -(1 << 40)
     for side in range(2):
@@ -36,9 +37,12 @@ def choose_by_worlds(
                 for each in range(players):
                     search.hands[word(2 * each)] = search.worlds[word(world), word(each)]
                     search.lacks[word(each)] = lacks[word(each)]
-                total += play_out(
-                    rules, tile_sets, figures, search, row, leader, seat, tile, first, second, off_line, world
-                )  # fmt: skip
+                if is_exact:
+                    total += exact_worth(rules, tile_sets, figures, search, leader, seat, tile, first, second)
+                else:
+                    total += play_out(
+                        rules, tile_sets, figures, search, row, leader, seat, tile, first, second, off_line, world
+                    )  # fmt: skip
             if total > most:
                 most = total
                 kept_left = kept_right = EMPTY

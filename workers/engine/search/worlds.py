@@ -21,7 +21,7 @@ def sample_worlds(
     for distance in range(1, players):
         other = seat + distance
         other = other - players if other >= players else other
-        may = unseen & ~_showing(rules, tile_sets, lacks[word(other)])
+        may = unseen & ~showing(rules, tile_sets, lacks[word(other)])
         # Whoever may hold fewest stands first; of equals, the first clockwise.
         if first < 0 or ones(may) < ones(first_may):
             third, third_may, second, second_may = second, second_may, first, first_may
@@ -66,7 +66,7 @@ def sample_worlds(
 
 
 @compiled(inline=True)
-def _showing(rules: Integers, tile_sets: Words, values: Word) -> Word:
+def showing(rules: Integers, tile_sets: Words, values: Word) -> Word:
     """All tiles that show one of the values."""
     tiles = EMPTY
     for value in range(rules[VALUES]):
