@@ -19,10 +19,10 @@ def warm_engine(lineup: "Lineup") -> float:
     """Load the compiled kernel that plays a line-up, or compile it with a word to the user; returns the seconds it took."""
     begun = time.perf_counter()
     from workers.engine import compile as compiler
-    from workers.engine.play import kernel_of, warm_up
+    from workers.engine.play import LITERAL, kernel_of, warm_up
 
     kernel = kernel_of(lineup.ruleset, lineup.policies)
-    if compiler.is_cold(kernel):
+    if kernel != LITERAL and compiler.is_cold(kernel):
         note("compiling the engine, once; this takes a while")
     warm_up(kernel)
     return time.perf_counter() - begun

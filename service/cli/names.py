@@ -1,13 +1,15 @@
 """What can be named: policies and rulesets; and who works."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from service.cli.options import DEFAULT_URL, AsJson, Key, Url
+from service.cli.options import DEFAULT_URL, AsJson, Key, Url, by_option, name_or_object
 from service.cli.output import amount, note, percent, print_json, table
 from service.cli.tables import local_time
+from workers.errors import InvalidInput
 
 HereUrl = Annotated[
     str | None,
@@ -17,7 +19,10 @@ HereUrl = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command()(policies)
+    named = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+    named.callback()(policies)
+    named.command()(check)
+    app.add_typer(named, name="policies", help="List the policies, or try one (policies check).")
     app.command()(rulesets)
     working = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
     working.callback()(workers)
@@ -25,8 +30,10 @@ def register(app: typer.Typer) -> None:
     app.add_typer(working, name="workers", help="List who works, or relieve one (workers drain).")
 
 
-def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
+def policies(context: typer.Context, url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:
     """List the policies that can be named, with what each does."""
+    if context.invoked_subcommand is not None:
+        return
     if url is None:
         from workers.engine.policies import describe_policies
 
@@ -41,6 +48,33 @@ def policies(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> N
         return
     rows = [(item["name"], item.get("version", ""), item["summary"], _parameters(item)) for item in found]
     table(("policy", "version", "what it does", "parameters"), rows)
+
+
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A policy's name, or a JSON object.")], as_json: AsJson = False
+) -> None:
+    """Try whether a policy keeps what every policy must.
+
+    It plays short matches in every seat, twice each: its placements must be legal, and the same the second time.
+    """
+    from workers.engine.policies.contract import check_policy
+
+    try:
+        found = check_policy(name_or_object(name, "NAME"))
+    except InvalidInput as refusal:
+        raise by_option(refusal, {"policy": "NAME"}) from None
+    if as_json:
+        print_json({"policy": name, "passed": not found.problems, **asdict(found)})
+    else:
+        for problem in found.problems:
+            note(problem)
+        average = found.seconds / max(1, found.decisions)
+        note(
+            f"{name}: {found.matches} matches, {found.decisions:,} decisions, {average * 1e6:,.0f} µs each, the longest"
+            f" {found.slowest * 1e3:,.1f} ms; {'keeps what every policy must' if not found.problems else 'FAILED'}"
+        )
+    if found.problems:
+        raise typer.Exit(1)
 
 
 def rulesets(url: HereUrl = None, key: Key = None, as_json: AsJson = False) -> None:

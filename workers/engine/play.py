@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from workers.engine.compile import SEARCH_KERNEL, warm
 from workers.engine.policies import Policy, resolve_policy
+from workers.engine.policies.own import plays_own
 from workers.engine.reference import MatchRecord, play_match
 from workers.engine.rules import Ruleset, resolve_ruleset
+from workers.errors import PlayFailed
 
 ENGINE_VERSION: Final = "1"
 """Raised whenever any integer of any result changes; never for speed."""
@@ -24,6 +26,8 @@ SCALAR_KERNEL: Final = "scalar"
 _PLAYED: Final = {LANE_KERNEL: ("block", "random"), SCALAR_KERNEL: ("draw", "random"), SEARCH_KERNEL: ("block", "noisy")}
 """By kernel: a ruleset and a policy that it plays."""
 _EVERYDAY: Final = (LANE_KERNEL, SCALAR_KERNEL)
+LITERAL: Final = "literal"
+"""Where policies of somebody's own play: on the literal rules, without a kernel."""
 _ready: Final[set[str]] = set()
 """Kernels that are loaded in this process."""
 
@@ -88,8 +92,10 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
 
     Memory grows with the rows (about 30 bytes a match): callers keep a call to some 200,000 matches.
     """
-    rows = MatchRows.empty(blocks * lineup.rotations, lineup.ruleset.players, lineup.rotations)
     kernel = kernel_of(lineup.ruleset, lineup.policies)
+    if kernel == LITERAL:
+        return play_literally(lineup, first_block, blocks)
+    rows = MatchRows.empty(blocks * lineup.rotations, lineup.ruleset.players, lineup.rotations)
     if kernel not in _EVERYDAY and kernel not in _ready:
         warm_up(kernel)
     _play(kernel, lineup, first_block, rows)
@@ -111,6 +117,8 @@ def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> Non
 def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
     """Which kernel plays: the lanes double-six without drawing, whatever its other parameters, as long as all policies are
     programs."""
+    if any(plays_own(policy.plan) for policy in policies):
+        return LITERAL
     if not all(policy.is_program for policy in policies):
         return SEARCH_KERNEL
     return LANE_KERNEL if ruleset.set == 6 and ruleset.draw is None else SCALAR_KERNEL
@@ -119,17 +127,21 @@ def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
 def warm_up(kernel: str | None = None) -> None:
     """Compile the everyday kernels, or this one, or load it from the cache, so that the first match does not wait.
 
+    For `LITERAL` there is nothing to do.
+
     Call it once before forking workers and before telling anyone that the process is ready.
     """
+    wanted = _EVERYDAY if kernel is None else (kernel,) if kernel in _PLAYED else ()
 
     def load() -> None:
-        for each in _EVERYDAY if kernel is None else (kernel,):
+        for each in wanted:
             preset, policy = _PLAYED[each]
             lineup = Lineup(resolve_ruleset(preset, 2), (resolve_policy(policy, 2),) * 2, 1, 0)
             _play(each, lineup, 0, MatchRows.empty(1, 2, 1))
 
-    warm(load, kernel)
-    _ready.update(_EVERYDAY if kernel is None else (kernel,))
+    if wanted:
+        warm(load, kernel)
+    _ready.update(wanted)
 
 
 def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
@@ -137,7 +149,7 @@ def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
 
     Where a policy searches, which takes long literally, the kernel says what it chose.
     """
-    if lineup.is_quick:
+    if lineup.is_quick or kernel_of(lineup.ruleset, lineup.policies) == LITERAL:
         return replay_literally(lineup, block, rotation)
     from workers.engine.scalar.door import choices_of
 
@@ -149,9 +161,13 @@ def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
 
 
 def replay_literally(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
-    """One match again, every choice by the policies' literal form."""
-    choosers = [lineup.policies[place].choose for place in lineup.seated(rotation)]
-    return play_match(lineup.ruleset, lineup.seed, block, choosers)
+    """One match again, every choice by the policies' literal form; raises `PlayFailed` with the match's address."""
+    try:
+        choosers = [lineup.policies[place].chooser() for place in lineup.seated(rotation)]
+        return play_match(lineup.ruleset, lineup.seed, block, choosers)
+    except PlayFailed as failure:
+        number = block * lineup.rotations + rotation
+        raise PlayFailed(f"match {number} (block {block}, rotation {rotation}, seed {lineup.seed}): {failure}") from failure
 
 
 def play_literally(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:

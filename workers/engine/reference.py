@@ -63,6 +63,22 @@ class View:
     legal: tuple[Placement, ...]
 
     @property
+    def line(self) -> tuple[tuple[int, int], ...]:
+        """The line from left to right, each tile as it lies: its left half, then its right half."""
+        line: list[tuple[int, int]] = []
+        for ply in self.plies:
+            if ply.placement is None:
+                continue
+            (low, high), end = ply.placement
+            if not line or end is None:
+                line.append((low, high))
+            elif end == line[0][0]:
+                line.insert(0, (high, low) if low == end else (low, high))
+            else:
+                line.append((low, high) if low == end else (high, low))
+        return tuple(line)
+
+    @property
     def next_seat(self) -> int:
         """The seat clockwise."""
         return (self.seat + 1) % self.ruleset.players

@@ -34,6 +34,10 @@ class Endgame:
     worlds: int
     plan: Plan
 
+    def begin(self) -> "Endgame":
+        """With the other policy as it begins a match."""
+        return Endgame(self.tiles, self.worlds, self.plan.begin())
+
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """The placement with the greatest sum over all worlds, or the other policy's."""
         if sum(view.hand_counts) > self.tiles:

@@ -29,6 +29,10 @@ class Noisy:
     rate: int
     plan: Plan
 
+    def begin(self) -> "Noisy":
+        """With the other policy as it begins a match."""
+        return Noisy(self.rate, self.plan.begin())
+
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """A placement at random, or the other policy's."""
         is_random = (random.next_word() >> 32) * RATE_UNIT >> 32 < self.rate

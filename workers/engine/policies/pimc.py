@@ -37,6 +37,10 @@ class Pimc:
     worlds: int
     playout: Program | None
 
+    def begin(self) -> "Pimc":
+        """It remembers nothing."""
+        return self
+
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """The placement with the greatest sum over the worlds."""
         totals = dict.fromkeys(view.legal, 0)

@@ -28,6 +28,8 @@ class Kind(IntEnum):
     """Plays placements out in sampled worlds."""
     ENDGAME = 3
     """Exact where few tiles are left, else hands on."""
+    OWN = 4
+    """Somebody's own Python code: the literal rules play it, no kernel does."""
 
 
 STAGE_NUMBERS: Final = 3
@@ -57,6 +59,10 @@ class Stage:
 class Plan(Protocol):
     """What a policy plays by."""
 
+    def begin(self) -> "Plan":
+        """The plan as it plays one seat through one match."""
+        ...
+
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """The placement for this view, literally."""
         ...
@@ -75,6 +81,10 @@ class Programmed:
     """The plan that is a program and nothing else."""
 
     program: Program
+
+    def begin(self) -> "Programmed":
+        """A program remembers nothing."""
+        return self
 
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """What the program selects."""

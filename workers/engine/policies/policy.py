@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from workers.engine.policies.plan import Plan, Programmed
 from workers.engine.policies.program import Program
-from workers.engine.reference import Placement, View
+from workers.engine.reference import Choose, Placement, View
 from workers.engine.rng import DecisionRandom
 from workers.engine.rules import Ruleset
 from workers.errors import InvalidInput
@@ -40,6 +40,10 @@ class Policy:
         """Raises `InvalidInput` at `path` where the policy cannot play this ruleset."""
         if reason := self.plan.refusal(ruleset):
             raise InvalidInput.at(path, reason)
+
+    def chooser(self) -> Choose:
+        """What chooses for one seat through one match; raises `PlayFailed` where it cannot be made."""
+        return self.plan.begin().choose
 
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         """The placement that the policy makes in this view."""

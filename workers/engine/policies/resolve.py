@@ -21,6 +21,7 @@ from workers.engine.policies import (
 )
 from workers.engine.policies.language import describe_language, parse_written
 from workers.engine.policies.named import NamedPolicy
+from workers.engine.policies.own import Own, OwnPolicy, own_policies
 from workers.engine.policies.parameters import MAX_DEPTH, ConsultingPolicy
 from workers.engine.policies.plan import Plan, Programmed
 from workers.engine.policies.policy import Policy
@@ -60,7 +61,7 @@ def describe_policies() -> list[dict[str, Any]]:
     """
     named = [
         {"name": each.name, "version": each.version, "summary": each.summary, "parameters": dict(each.parameters)}
-        for each in REGISTER
+        for each in (*REGISTER, *_own())
     ]
     summary = "A policy of one's own, written as data in place of a name: preferences in turn, weighted features, or both"
     return [
@@ -99,11 +100,11 @@ def _resolve(value: object, players: int, depth: int = 0) -> Policy:
 
 def _resolve_named(value: str | Mapping[str, Any], fields: Mapping[str, Any], players: int, depth: int) -> Policy:
     name = fields["name"]
-    known = [each for each in REGISTER if each.name == name]
+    known = _named(name)
     # A bare name that is unknown is the policy's own fault; in an object it is the fault of its name.
     path = "" if isinstance(value, str) else "name"
     if not known:
-        names = ", ".join(dict.fromkeys(each.name for each in REGISTER))
+        names = ", ".join(dict.fromkeys(each.name for each in (*REGISTER, *_own())))
         hint = "; write it as an object with prefer or weights" if name == WRITTEN else ""
         raise InvalidInput.at(path, f"unknown policy {name!r}; known are {names}{hint}")
     version = fields.get("version", known[-1].version)
@@ -121,7 +122,19 @@ def _resolve_named(value: str | Mapping[str, Any], fields: Mapping[str, Any], pl
     return Policy(value, str(name), str(version), plan, fingerprint(plan))
 
 
-def _plan(named: NamedPolicy | ConsultingPolicy, fields: Mapping[str, Any], players: int, depth: int) -> Plan:
+def _named(name: object) -> list[NamedPolicy | ConsultingPolicy | OwnPolicy]:
+    """Everything of that name, by ascending version. Packages are asked only for names that do not ship."""
+    shipped: list[NamedPolicy | ConsultingPolicy | OwnPolicy] = [each for each in REGISTER if each.name == name]
+    return shipped or [each for each in _own() if each.name == name]
+
+
+def _own() -> list[OwnPolicy]:
+    """What packages offer under names that do not ship."""
+    taken = {WRITTEN, *(each.name for each in REGISTER)}
+    return [each for each in own_policies() if each.name not in taken]
+
+
+def _plan(named: NamedPolicy | ConsultingPolicy | OwnPolicy, fields: Mapping[str, Any], players: int, depth: int) -> Plan:
     if isinstance(named, ConsultingPolicy):
         if depth == MAX_DEPTH:
             raise InvalidInput.at("", f"policies consult each other to a depth of {MAX_DEPTH} at most")
@@ -132,4 +145,4 @@ def _plan(named: NamedPolicy | ConsultingPolicy, fields: Mapping[str, Any], play
     ]  # fmt: skip
     if errors:
         raise InvalidInput(*errors)
-    return Programmed(named.program(players))
+    return Own(named) if isinstance(named, OwnPolicy) else Programmed(named.program(players))
