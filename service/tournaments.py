@@ -15,6 +15,7 @@ from workers.stats.tally import Tally, json_integer, score_unit
 
 NORMAL_QUANTILE: Final = 1.959963984540054
 """Half the width of a 95 % interval in standard errors: a rating rests on many blocks."""
+NOT_PLAYED: Final = "ratings come once every pair of the field has been played to its end"
 
 
 def tournament_documents(spec: JobSpec, tallies: Sequence[Tally]) -> list[dict[str, Any]]:
@@ -94,7 +95,7 @@ def _unrated(
 ) -> str | None:
     """Why the field has no ratings, or None where it has."""
     if any(tally.matches < scenario.matches for _, scenario, tally in met):
-        return "ratings come once every pair of the field has been played to its end"
+        return NOT_PLAYED
     return unrated_reason(policies, encounters)
 
 

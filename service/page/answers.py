@@ -6,22 +6,39 @@ from fastapi import Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from service.events import EVENT_STREAM, STREAM_HEADERS, Produce
-from service.page import views
+from service.page.rendering import render
+from service.page.words import Words
 from service.state import ServiceState
-from workers.errors import LedgerUnavailable, NotFound
+from workers.errors import Conflict, LedgerUnavailable, NotFound
+from workers.logs import masked
 
 
-def page(make: Callable[[], str]) -> Response:
+def html(words: Words, content: str, status: int = 200) -> HTMLResponse:
+    """A page in the reader's language."""
+    return HTMLResponse(content, status, {"Content-Language": words.language, "Vary": "Accept-Language"})
+
+
+def page(words: Words, make: Callable[[], str]) -> Response:
     """A page, or a page that says why there is none."""
     try:
-        return HTMLResponse(make())
+        return html(words, make())
     except NotFound as error:
-        return HTMLResponse(views.render("problem.html", title="Not found", detail=str(error), retry=False), 404)
+        return trouble(words, 404, "not_found", "nothing_here", str(error))
+    except Conflict as error:
+        return trouble(words, 409, "not_replayed", None, str(error))
     except LedgerUnavailable as error:
-        return HTMLResponse(views.render("problem.html", title="Redis is away", detail=str(error), retry=True), 503)
+        return trouble(words, 503, "redis_away", "no_answer", str(error), retry=True)
 
 
-def live(service: ServiceState, key: str, produce: Produce) -> StreamingResponse:
+def trouble(
+    words: Words, status: int, title: str, text: str | None, said: str = "", *, retry: bool = False, back: str = "/"
+) -> HTMLResponse:
+    """A page that says what went wrong: `title` and `text` by their names among the words, `said` as the service words it."""
+    shown = {"title": words(f"problem.{title}"), "text": text and words(f"problem.{text}")}
+    return html(words, render(words, "problem.html", **shown, said=masked(said), retry=retry, back=back), status)
+
+
+def live(service: ServiceState, words: Words, key: str, produce: Produce) -> StreamingResponse:
     """The fragments of a page, one event for each moment at which they have changed."""
-    frames = service.feeds.listen(key, produce, changes_only=True)
-    return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+    frames = service.feeds.listen(f"page {words.language} {key}", produce, changes_only=True)
+    return StreamingResponse(frames, media_type=EVENT_STREAM, headers=STREAM_HEADERS | {"Vary": "Accept-Language"})

@@ -15,7 +15,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from service.access.gate import cookies
 from service.access.sessions import COOKIE, SECONDS, csrf_token
-from service.page import views
+from service.page.answers import html, trouble
+from service.page.rendering import render
+from service.page.words import Words, WordsOf
 from service.state import StateOf
 from workers.errors import LedgerUnavailable
 
@@ -29,26 +31,26 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 @router.get("/login")
-def form(request: Request, following: Annotated[str, Query(alias="next", max_length=2000)] = "/") -> Response:
+def form(request: Request, words: WordsOf, following: Annotated[str, Query(alias="next", max_length=2000)] = "/") -> Response:
     """The form that asks for a key."""
-    return _form(request, following)
+    return _form(request, words, following)
 
 
 @router.post("/login")
-async def sign_in(request: Request, state: StateOf) -> Response:
+async def sign_in(request: Request, state: StateOf, words: WordsOf) -> Response:
     """A session for whoever shows a key, and back to where they wanted to go."""
     fields = await _fields(request)
     following = fields.get("next", "/")
     before = cookies(request.headers).get(BEFORE, "")
     if not before or not hmac.compare_digest(before.encode(), fields.get("csrf", "").encode()):
-        return _form(request, following, "The form was too old, or did not come from here. Please try again.", 403)
+        return _form(request, words, following, "too_old", 403)
     try:
         key = (await state.keyring.table()).find(fields.get("key", "").strip())
         if key is None:
-            return _form(request, following, "There is no such key, or it is revoked.", 401)
+            return _form(request, words, following, "no_such_key", 401)
         token = await run_sync(state.sessions.begin, key.id)
     except LedgerUnavailable as error:
-        return _problem("Redis is away", str(error), 503)
+        return trouble(words, 503, "redis_away", "no_answer", str(error))
     answer = RedirectResponse(_local(following), 303)
     _set(answer, request, COOKIE, token, SECONDS, "/")
     answer.delete_cookie(BEFORE, path="/login", httponly=True, samesite="strict")
@@ -56,29 +58,25 @@ async def sign_in(request: Request, state: StateOf) -> Response:
 
 
 @router.post("/logout")
-async def sign_out(request: Request, state: StateOf) -> Response:
+async def sign_out(request: Request, state: StateOf, words: WordsOf) -> Response:
     """The end of a session, if its own form asks for it."""
     token = cookies(request.headers).get(COOKIE, "")
     answer = RedirectResponse("/login", 303)
     if token:
         if not hmac.compare_digest(csrf_token(token).encode(), (await _fields(request)).get("csrf", "").encode()):
-            return _problem("Not signed out", "The form did not come from here.", 403)
+            return trouble(words, 403, "not_signed_out", "not_from_here")
         try:
             await run_sync(state.sessions.end, token)
         except LedgerUnavailable as error:
-            return _problem("Redis is away", str(error), 503)
+            return trouble(words, 503, "redis_away", "no_answer", str(error))
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer
 
 
-def _problem(title: str, detail: str, status: int) -> Response:
-    return HTMLResponse(views.render("problem.html", title=title, detail=detail, retry=False), status)
-
-
-def _form(request: Request, following: str, reason: str = "", status: int = 200) -> Response:
+def _form(request: Request, words: Words, following: str, reason: str = "", status: int = 200) -> Response:
     token = secrets.token_urlsafe(32)
-    html = views.render("login.html", token=token, following=_local(following), reason=reason)
-    answer = HTMLResponse(html, status)
+    told = words(f"login.{reason}") if reason else ""
+    answer = html(words, render(words, "login.html", token=token, following=_local(following), reason=told), status)
     _set(answer, request, BEFORE, token, FORM_SECONDS, "/login")
     return answer
 

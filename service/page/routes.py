@@ -9,8 +9,10 @@ from fastapi import APIRouter, FastAPI, Query, Response
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.page import login, verdict_routes, views
-from service.page.answers import live, page
+from service.page import login, rules, verdict_routes, views
+from service.page.answers import html, live, page
+from service.page.rendering import render
+from service.page.words import WordsOf
 from service.schemas.fields import JobState
 from service.state import JobId, StateOf
 
@@ -32,31 +34,37 @@ def mount(app: FastAPI) -> None:
 
 
 @router.get("/")
-def index(service: StateOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
+def index(service: StateOf, words: WordsOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
     """The list of jobs."""
-    return page(partial(views.jobs_page, service.ledger, state, cursor))
+    return page(words, partial(views.jobs_page, words, service.ledger, state, cursor))
 
 
 @router.get("/live")
-def live_index(service: StateOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
+def live_index(service: StateOf, words: WordsOf, state: StateFilter = None, cursor: Cursor = None) -> Response:
     """The list of jobs as it changes."""
-    produce = partial(views.jobs_frame, service.ledger, state, cursor)
-    return live(service, f"page jobs {state} {cursor}", produce)
+    produce = partial(views.jobs_frame, words, service.ledger, state, cursor)
+    return live(service, words, f"jobs {state} {cursor}", produce)
 
 
 @router.get("/jobs/{id}")
-def job(id: JobId, service: StateOf, first: Position = 0) -> Response:  # noqa: A002
+def job(id: JobId, service: StateOf, words: WordsOf, first: Position = 0) -> Response:  # noqa: A002
     """One job, its scenarios from number `first` on."""
-    return page(partial(views.job_page, service.ledger, id, first))
+    return page(words, partial(views.job_page, words, service.ledger, id, first))
 
 
 @router.get("/jobs/{id}/live")
-def live_job(id: JobId, service: StateOf, first: Position = 0) -> Response:  # noqa: A002
+def live_job(id: JobId, service: StateOf, words: WordsOf, first: Position = 0) -> Response:  # noqa: A002
     """One job as it goes on."""
-    return live(service, f"page job {id} {first}", views.JobFrames(service.ledger, id, first))
+    return live(service, words, f"job {id} {first}", views.JobFrames(words, service.ledger, id, first))
+
+
+@router.get("/rules")
+async def rules_of_the_game(words: WordsOf) -> Response:
+    """The rules, ruleset by ruleset."""
+    return html(words, rules.rules_page(words))
 
 
 @router.get("/docs")
-def docs() -> Response:
+def docs(words: WordsOf) -> Response:
     """The API's reference, made by Swagger UI from our own files."""
-    return HTMLResponse(views.render("docs.html"))
+    return html(words, render(words, "docs.html"))

@@ -5,22 +5,27 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.labels import short_name
-from service.tournaments import tournament_documents
+from service.tournaments import NOT_PLAYED, tournament_documents
 from workers.engine.rules import resolve_ruleset
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import FINISHED, JobRecord
 from workers.jobs.spec import JobSpec
+from workers.stats.ratings import NEVER_MET, ONE_SIDED
 
 SCENARIOS_LIVE: Final = 500
 """A job of more scenarios shows its fields once it has ended: they are read whole for every picture."""
 HEAT_STEPS: Final = 10
 """Shades of a pair's cell, from nothing won (0) over an equal share (half way) to everything won."""
 
+REASONS: Final = {NOT_PLAYED: "not_played", NEVER_MET: "parts", ONE_SIDED: "unbeaten"}
+"""Why a field has no ratings, by name among the words of the page."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What the policy of a row won against that of a column: `share` in [0, 1], `heat` its shade from 0 to `HEAT_STEPS`."""
+    """What the policy of a row won against `other`, that of a column: `share` in [0, 1], `heat` from 0 to `HEAT_STEPS`."""
 
+    other: str
     share: float
     heat: int
 
@@ -38,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FieldTable:
-    """A field: its rows, and why it has no ratings, or how far they are from what was measured."""
+    """A field: its rows, and why it has no ratings (by `REASONS`), or how far they are from what was measured."""
 
     ruleset: str
     players: int
@@ -62,7 +67,9 @@ def _table(field: Mapping[str, Any]) -> FieldTable:
         order.sort(key=lambda place: -rated["policies"][place]["points"])
     rows = tuple(_row(field, order, rank) for rank in range(len(order)))
     fit = (rated["chi_squared"], rated["degrees"]) if rated else (None, None)
-    return FieldTable(short_name(field["ruleset"]), field["players"], rows, field["unrated"], *fit)
+    return FieldTable(
+        short_name(field["ruleset"]), field["players"], rows, field["unrated"] and REASONS[field["unrated"]], *fit
+    )
 
 
 def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
@@ -70,12 +77,12 @@ def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
     rating = field["ratings"]["policies"][place] if field["ratings"] else None
     reach = (rating["ci95"][1] - rating["ci95"][0]) / 2 if rating else None
     equal = 1 / 2 if resolve_ruleset(field["ruleset"], field["players"]).partners else 1 / field["players"]
-    cells = tuple(_cell(field["win_shares"][place][other], equal) for other in order)
+    cells = tuple(_cell(short_name(field["policies"][other]), field["win_shares"][place][other], equal) for other in order)
     return Row(rank + 1, short_name(field["policies"][place]), rating and rating["points"], reach, cells)
 
 
-def _cell(share: float | None, equal: float) -> Cell | None:
+def _cell(other: str, share: float | None, equal: float) -> Cell | None:
     if share is None:
         return None
     warmth = share / equal / 2 if share < equal else 1 - (1 - share) / (1 - equal) / 2
-    return Cell(share, round(warmth * HEAT_STEPS))
+    return Cell(other, share, round(warmth * HEAT_STEPS))

@@ -7,30 +7,31 @@ from fastapi.responses import HTMLResponse
 
 from service.page import verdicts
 from service.page.answers import live, page
+from service.page.words import WordsOf
 from service.state import RegressionName, RunId, StateOf
 
 router = APIRouter(prefix="/regressions", include_in_schema=False, default_response_class=HTMLResponse)
 
 
 @router.get("")
-def regressions(service: StateOf) -> Response:
+def regressions(service: StateOf, words: WordsOf) -> Response:
     """Every stored regression with its newest verdict."""
-    return page(partial(verdicts.list_page, service.regressions))
+    return page(words, partial(verdicts.list_page, words, service.regressions))
 
 
 @router.get("/{name}")
-def regression(name: RegressionName, service: StateOf) -> Response:
+def regression(name: RegressionName, service: StateOf, words: WordsOf) -> Response:
     """One regression: its tests and its history."""
-    return page(partial(verdicts.regression_page, service.regressions, name))
+    return page(words, partial(verdicts.regression_page, words, service.regressions, name))
 
 
 @router.get("/{name}/runs/{id}")
-def run(name: RegressionName, id: RunId, service: StateOf) -> Response:  # noqa: A002
+def run(name: RegressionName, id: RunId, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
     """One run with its tests."""
-    return page(partial(verdicts.run_page, service.regressions, name, id))
+    return page(words, partial(verdicts.run_page, words, service.regressions, name, id))
 
 
 @router.get("/{name}/runs/{id}/live")
-def live_run(name: RegressionName, id: RunId, service: StateOf) -> Response:  # noqa: A002
+def live_run(name: RegressionName, id: RunId, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
     """One run as it goes on."""
-    return live(service, f"page run {name} {id}", partial(verdicts.run_frame, service.regressions, name, id))
+    return live(service, words, f"run {name} {id}", partial(verdicts.run_frame, words, service.regressions, name, id))

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from service.events import Frame, event
 from service.labels import short_name
-from service.page.views import render
+from service.page.rendering import render
+from service.page.words import Words
 from workers.errors import NotFound
 from workers.regressions.runs import Regressions
 from workers.regressions.spec import RegressionSpec, TestSpec
@@ -54,14 +55,14 @@ class PathDrawing:
     end: tuple[float, float]
 
 
-def list_page(regressions: Regressions) -> str:
+def list_page(words: Words, regressions: Regressions) -> str:
     """The page with every stored regression."""
     store = regressions.store
     rows = [_regression_row(regressions, spec) for spec in store.all()]
-    return render("regressions.html", regressions=rows)
+    return render(words, "regressions.html", regressions=rows)
 
 
-def regression_page(regressions: Regressions, name: str) -> str:
+def regression_page(words: Words, regressions: Regressions, name: str) -> str:
     """The page of one regression; of a name that is not stored but was run once, its runs alone."""
     runs = regressions.store.runs(name, RUNS_SHOWN)
     try:
@@ -72,22 +73,22 @@ def regression_page(regressions: Regressions, name: str) -> str:
         spec = None
     due, tests = regressions.store.due_at(name), [_test(test) for test in spec.tests] if spec else []
     return render(
-        "regression.html", name=name, spec=spec, tests=tests, due=due.timestamp() if due else None,
+        words, "regression.html", name=name, spec=spec, tests=tests, due=due.timestamp() if due else None,
         pins=regressions.store.pins(name), runs=[_run_row(regressions, run) for run in runs],
     )  # fmt: skip
 
 
-def run_page(regressions: Regressions, name: str, run_id: str) -> str:
+def run_page(words: Words, regressions: Regressions, name: str, run_id: str) -> str:
     """The page of one run."""
     shown = _run(regressions, name, run_id)
     live = None if shown["row"].verdict else f"/regressions/{name}/runs/{run_id}/live"
-    return render("run.html", live=live, **shown)
+    return render(words, "run.html", live=live, **shown)
 
 
-def run_frame(regressions: Regressions, name: str, run_id: str) -> Frame:
+def run_frame(words: Words, regressions: Regressions, name: str, run_id: str) -> Frame:
     """The run at this moment."""
     shown = _run(regressions, name, run_id)
-    return Frame(event("fragments", {"run": render("parts/run.html", **shown)}), last=shown["row"].verdict is not None)
+    return Frame(event("fragments", {"run": render(words, "parts/run.html", **shown)}), last=shown["row"].verdict is not None)
 
 
 def draw_path(path: Sequence[tuple[int, float]], lower: float, upper: float) -> PathDrawing | None:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from service.page import tournament, views
+from service.page.words import ALL, moment, whole
 from tests.service.running import Hands
 
 EVIL = '<script>alert("x")</script>'
@@ -157,9 +158,7 @@ def test_fragments_are_what_the_page_holds(http: httpx2.Client, hands: Hands) ->
     assert f"/jobs/{job}" in fragments["jobs"]
 
 
-def test_a_tournament_shows_its_ratings_and_pairs(
-    http: httpx2.Client, hands: Hands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tournament_shows_its_ratings_and_pairs(http: httpx2.Client, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = {"players": [2, 3], "policies": ["random", {"prefer": ["double", "heaviest"]}, "heaviest"], "matches": 600}
     job = http.post("/v1/jobs", json={"seed": 7, "matrix": matrix}).json()["id"]
     assert load(http, f"/jobs/{job}").words.count("No ratings: ratings come once every pair") == 2
@@ -175,7 +174,7 @@ def test_a_tournament_shows_its_ratings_and_pairs(
     assert (len(page.of("table")), len(page.of("abbr"))) == (2 + 3 + 6, 6)
     for field in (two, three):
         for rating in field["ratings"]["policies"]:
-            assert views.decimal(rating["points"], 1) in page.words
+            assert ALL["en"].decimal(rating["points"], 1) in page.words
         for pair in field["pairs"]:
             assert f"{100 * pair['win_share']:.1f}" in page.words
         assert f"χ² {round(field['ratings']['chi_squared'])} on {field['ratings']['degrees']} degrees" in page.words
@@ -208,11 +207,14 @@ def test_the_reference_is_served_from_here(http: httpx2.Client) -> None:
 @pytest.mark.parametrize(
     ("make", "value", "text"),
     [
-        (views.whole, 1234567, "1\u202f234\u202f567"), (views.whole, str(10**18), "1" + 6 * "\u202f000"),
-        (views.rate, None, "–"), (views.rate, 12.4, "12/s"), (views.rate, 516789.2, "517\u202f000/s"),
-        (views.duration, None, "–"), (views.duration, 59.4, "59 s"), (views.duration, 59.6, "1 min 0 s"),
-        (views.duration, 3725, "1 h 2 min"), (views.duration, 90000, "1 d 1 h"), (views.percent, 0.12345, "12.35 %"),
-        (views.decimal, -0.5, "\u22120.50"), (views.moment, 0.0, "1970-01-01 00:00:00 UTC"), (views.moment, None, "–"),
+        (whole, 1234567, "1\u202f234\u202f567"), (whole, str(10**18), "1" + 6 * "\u202f000"),
+        (ALL["en"].rate, None, "–"), (ALL["en"].rate, 12.4, "12/s"), (ALL["en"].rate, 516789.2, "517\u202f000/s"),
+        (ALL["en"].duration, None, "–"), (ALL["en"].duration, 59.4, "59 s"), (ALL["en"].duration, 59.6, "1 min 0 s"),
+        (ALL["en"].duration, 3725, "1 h 2 min"), (ALL["en"].duration, 90000, "1 d 1 h"),
+        (ALL["en"].percent, 0.12345, "12.35 %"),
+        (ALL["en"].decimal, -0.5, "\u22120.50"), (moment, 0.0, "1970-01-01 00:00:00 UTC"), (moment, None, "–"),
+        (ALL["id"].percent, 0.12345, "12,35 %"), (ALL["tr"].percent, 0.12345, "%12,35"), (ALL["tr"].rate, 12.4, "12/sn"),
+        (ALL["id"].duration, 90000, "1 hari 1 jam"), (ALL["tr"].interval, (0.25, 0.5), "%25,00 – %50,00"),
     ],
 )  # fmt: skip
 def test_figures_in_words(make: Any, value: Any, text: str) -> None:

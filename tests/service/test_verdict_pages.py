@@ -7,7 +7,8 @@ import httpx2
 import orjson
 import pytest
 
-from service.page import verdicts, views
+from service.page import verdicts
+from service.page.words import ALL, whole
 from tests.servers import WorkerFactory, poll
 from tests.service.running import Service
 from tests.service.test_page import EVIL, load
@@ -59,8 +60,8 @@ def test_a_run_is_shown_while_it_goes_on_and_with_its_verdict(
     for test in (weaker, equal):
         low, high = test["share_ci95"]
         for text in (
-            f"{100 * test['share']:.2f} %", f"{100 * low:.2f} % to {100 * high:.2f} %", views.decimal(test["llr"]),
-            views.whole(test["matches_saved"]),
+            f"{100 * test['share']:.2f} %", f"{100 * low:.2f} % to {100 * high:.2f} %", ALL["en"].decimal(test["llr"]),
+            whole(test["matches_saved"]),
         ):  # fmt: skip
             assert text in page.words
         assert f"/jobs/{test['job']}" in [link["href"] for link in page.of("a")]
@@ -74,7 +75,7 @@ def test_a_run_is_shown_while_it_goes_on_and_with_its_verdict(
     history = load(http, "/regressions/nightly")
     assert address in [link["href"] for link in history.of("a")]
     assert f"{TEST['name']}: regressed" in history.words
-    assert views.whole(weaker["matches_saved"] + equal["matches_saved"]) in history.words
+    assert whole(weaker["matches_saved"] + equal["matches_saved"]) in history.words
     listed = load(http, "/regressions")
     assert {"/regressions/nightly", address} <= {link["href"] for link in listed.of("a")}
     assert "regressed" in listed.words

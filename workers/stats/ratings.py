@@ -72,6 +72,10 @@ class Ratings:
     degrees: int
 
 
+NEVER_MET: Final = "the field falls into parts that never met"
+ONE_SIDED: Final = "a policy, or a group of policies, never lost or never won against the rest"
+
+
 def unrated_reason(policies: int, encounters: Sequence[Encounter]) -> str | None:
     """Why the field has no ratings, or None where it has: everyone must lead to everyone by a chain of wins.
 
@@ -83,9 +87,9 @@ def unrated_reason(policies: int, encounters: Sequence[Encounter]) -> str | None
         beats[met.other, met.one] |= met.wins < met.matches * met.unit
     forward, backward = _reach(beats), _reach(beats.T)
     if not (_reach(beats | beats.T)).all():
-        return "the field falls into parts that never met"
+        return NEVER_MET
     if not (forward.all() and backward.all()):
-        return "a policy, or a group of policies, never lost or never won against the rest"
+        return ONE_SIDED
     return None
 
 

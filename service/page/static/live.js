@@ -15,7 +15,7 @@
   };
 
   source.addEventListener("fragments", (message) => {
-    say("live", "live");
+    say("live", pulse.dataset.liveWord);
     for (const [name, html] of Object.entries(JSON.parse(message.data))) {
       if (shown.get(name) === html) continue;
       shown.set(name, html);
@@ -23,12 +23,12 @@
       if (place) place.innerHTML = html;
     }
   });
-  source.addEventListener("unavailable", () => say("away", "waiting for Redis"));
+  source.addEventListener("unavailable", () => say("away", pulse.dataset.waitingWord));
   source.addEventListener("over", () => {
     source.close();
     pulse.hidden = true;
   });
-  source.addEventListener("error", () => say("away", "reconnecting"));
+  source.addEventListener("error", () => say("away", pulse.dataset.reconnectingWord));
   // A page that is put aside keeps no connection open: browsers allow few to one host.
   window.addEventListener("pagehide", () => source.close());
   window.addEventListener("pageshow", (event) => {

@@ -1,0 +1,32 @@
+"""Templates into HTML, in the reader's language."""
+
+from functools import cache
+from typing import Any, Final
+
+import jinja2
+
+from service.access.caller import CALLER
+from service.page.words import ALL, Words
+
+LOADER: Final = jinja2.PackageLoader("service.page")
+
+
+def render(words: Words, template: str, **context: Any) -> str:
+    """A template as HTML."""
+    return _environment(words.language).get_template(template).render(**context)
+
+
+@cache
+def _environment(language: str) -> jinja2.Environment:
+    """An environment for each language: filters write figures, and compiled templates are kept by environment."""
+    words = ALL[language]
+    environment = jinja2.Environment(
+        loader=LOADER,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"caller": CALLER.get, "t": words, "language": language}
+    environment.filters |= words.filters
+    return environment
