@@ -7,6 +7,7 @@ import jinja2
 
 from service.access.caller import CALLER
 from service.page.words import ALL, Words
+from workers.engine.tiles import tile_name
 
 LOADER: Final = jinja2.PackageLoader("service.page")
 
@@ -28,5 +29,5 @@ def _environment(language: str) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"caller": CALLER.get, "t": words, "language": language}
-    environment.filters |= words.filters
+    environment.filters |= words.filters | {"tile_name": tile_name}
     return environment

@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI, Query, Response
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.page import login, rules, verdict_routes, views
+from service.page import login, replay_routes, rules, verdict_routes, views
 from service.page.answers import html, live, page
 from service.page.rendering import render
 from service.page.words import WordsOf
@@ -28,6 +28,7 @@ def mount(app: FastAPI) -> None:
     """Add the pages and their files to the application."""
     app.include_router(router)
     app.include_router(verdict_routes.router)
+    app.include_router(replay_routes.router)
     app.include_router(login.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")

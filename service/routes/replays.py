@@ -1,7 +1,5 @@
 """Matches of a job, played again from their addresses: one in full, many as lines, a round's line as a drawing."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Final
 
@@ -11,16 +9,14 @@ from starlette.responses import StreamingResponse
 
 from service.body import JsonRoute
 from service.drawing import STYLE_HASH, draw_line
+from service.replaying import Table, table_of
 from service.routes.documented import content, problems
 from service.schemas.replays import MatchLine, Replay
 from service.schemas.requests import DrawingQuery, MatchesQuery
 from service.state import ONCE_EACH, JobId, StateOf
-from workers.engine.play import ENGINE_VERSION, Lineup, replay_match
-from workers.engine.policies import PolicyValue
+from workers.engine.play import replay_match
 from workers.engine.replay import replay_document
-from workers.errors import Conflict, InvalidInput, NotFound
-from workers.jobs.ledger import Ledger
-from workers.jobs.spec import Scenario
+from workers.errors import InvalidInput, NotFound
 
 LINES: Final = "application/x-ndjson"
 LISTED: Final = 100
@@ -32,24 +28,6 @@ MatchIndex = Annotated[int, Path(ge=0, description="A match of the scenario, fro
 RoundIndex = Annotated[int, Path(ge=0, description="A round of the match, from 0.")]
 
 router = APIRouter(prefix="/v1/jobs/{id}/scenarios/{k}/matches", tags=["replays"], route_class=JsonRoute)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A scenario of a job, ready to be played again."""
-
-    scenario: Scenario
-    lineup: Lineup
-
-    def address(self, match: int) -> tuple[int, int]:
-        """Block and rotation of a match; raises `NotFound` beyond the last."""
-        if match >= self.scenario.matches:
-            raise NotFound(f"There is no match {match}: the scenario has matches 0 to {self.scenario.matches - 1}.")
-        return divmod(match, self.scenario.rotations)
-
-    def policies(self, seated: Sequence[int]) -> list[PolicyValue]:
-        """By seat, the policy of the place that sits there."""
-        return [self.lineup.policies[place].value for place in seated]
 
 
 @router.get("/{m}", responses=REPLAYED, response_model=Replay, summary="Replay a match")
@@ -109,17 +87,6 @@ def drawing(
     title = f"Round {r} of match {m} after ply {shown} of {len(plies)}"
     policy = f"default-src 'none'; style-src '{STYLE_HASH}'; frame-ancestors 'none'"
     return Response(draw_line(plies[:shown], title), media_type=SVG, headers={"Content-Security-Policy": policy})
-
-
-def table_of(ledger: Ledger, job_id: str, index: int) -> Table:
-    """Scenario `index` of a job; raises `Conflict` where it cannot be played again as it was."""
-    spec = ledger.spec(job_id)
-    if index >= len(spec.scenarios):
-        raise NotFound(f"There is no scenario {index}: the job has scenarios 0 to {len(spec.scenarios) - 1}.")
-    if spec.engine_version != ENGINE_VERSION:
-        raise Conflict(f"The job was played by engine version {spec.engine_version}; this is version {ENGINE_VERSION}.")
-    scenario = spec.scenarios[index]
-    return Table(scenario, scenario.lineup_as_made(spec.seed))
 
 
 def _line(table: Table, number: int) -> bytes:

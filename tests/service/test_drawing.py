@@ -1,12 +1,14 @@
 """Drawings of a line: the order of the tiles, their halves, and where they lie."""
 
-from itertools import pairwise
+import re
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.drawing import GAP, ROW, Box, draw_line, lay_out, line_of
+from service.drawing import MARK, draw_line
+from service.laying import GAP, NARROW_ROW, ROW, Box, ends_of, lay_out, line_of
 from workers.engine.play import Lineup, replay_match
 from workers.engine.policies import resolve_policy
 from workers.engine.reference import Placement, Ply
@@ -44,9 +46,11 @@ def rectangle(box: Box) -> tuple[float, float, float, float]:
     return box.x, box.y, box.x + width, box.y + height
 
 
-def touch(one: Box, other: Box) -> bool:
-    """Whether two boxes overlap by more than rounding."""
+def touch(one: Box, other: Box, size: tuple[float, float] | None = None) -> bool:
+    """Whether two boxes overlap by more than rounding; the first one may have a size of its own."""
     a, b = rectangle(one), rectangle(other)
+    if size:
+        a = (a[0], a[1], a[0] + size[0], a[1] + size[1])
     return min(a[2], b[2]) - max(a[0], b[0]) > 1e-9 and min(a[3], b[3]) - max(a[1], b[1]) > 1e-9
 
 
@@ -58,7 +62,7 @@ def near(one: Box, other: Box) -> bool:
 
 
 @given(seed=st.integers(0, 2**64 - 1), highest=st.sampled_from([6, 9, 12]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_line_fits_the_table_without_overlaps(seed: int, highest: int) -> None:
     ruleset = resolve_ruleset({"preset": "draw", "set": highest, "ends": {"rounds": 2}}, 2)
     policy = resolve_policy("double", 2)
@@ -76,8 +80,33 @@ def test_every_line_fits_the_table_without_overlaps(seed: int, highest: int) -> 
         drawing = draw_line(played.plies, "a <title> & more")
         assert drawing.count("<g>") == len(line)
         assert "a &lt;title&gt; &amp; more" in drawing
+        _check_moments(list(played.plies))
         pips = sum(first + second for first, second in ((laid.first, laid.second) for laid in line))
         assert drawing.count("<circle") == pips
+
+
+def _check_moments(plies: list[Ply]) -> None:
+    """After every ply the marks are the open ports, on free places beside the line's ends, and no tile has moved."""
+    for row in (ROW, NARROW_ROW):
+        boxes = lay_out(line_of(plies), row)
+        places = {box.ply: box for box in boxes}
+        assert all(near(before, after) for before, after in pairwise(boxes))
+        assert not any(touch(*pair) for pair in combinations(boxes, 2))
+        for shown in {1, len(plies), *range(2, len(plies), 5)}:
+            ends = ends_of(plies[:shown])
+            assert ends is not None
+            assert sorted(ends) == line_after(ply.placement for ply in plies[:shown] if ply.placement).open
+            laid = line_of(plies[:shown])
+            assert (ends[0].value, ends[1].value) == (laid[0].first, laid[-1].second)
+            lying = [places[each.ply] for each in laid]
+            marks = (lying[0].before, lying[-1].after)
+            assert max(abs(marks[0][0] - marks[1][0]), abs(marks[0][1] - marks[1][1])) > 2 * MARK, "the marks lie apart"
+            for x, y in marks:
+                mark = Box(x - MARK, y - MARK, False, (0, 0), 0, (0, 0), (0, 0))
+                assert not any(touch(mark, box, size=(2 * MARK, 2 * MARK)) for box in lying)
+            drawn = draw_line(plies, "x", shown=shown, row=row)
+            assert re.findall('data-port="([^"]*)"', drawn) == [str(port) for port in ends]
+            assert drawn.count("<g>") == len(laid)
 
 
 def test_doubles_lie_crosswise() -> None:

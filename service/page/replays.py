@@ -1,0 +1,144 @@
+"""The pages of replays: a scenario's matches, and any moment of one: the table, the hands, the passes and the scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from service.drawing import Captions, draw_line_in_page, draw_tile
+from service.labels import short_name
+from service.laying import NARROW_ROW, ROW, ends_of
+from service.page.rendering import render
+from service.page.words import Words
+from service.replaying import Table, table_of
+from workers.engine.play import replay_match
+from workers.engine.reference import MatchRecord, Ply, RoundRecord
+from workers.engine.replay import Port
+from workers.engine.tiles import Tile, hand_pips, tile_name
+from workers.errors import NotFound
+from workers.jobs.ledger import Ledger
+
+MATCHES_SHOWN: Final = 10
+"""Matches on one page of a list: each is played again for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """A match in a list."""
+
+    match: int
+    block: int
+    rotation: int
+    policies: tuple[str, ...]
+    winners: tuple[int, ...]
+    scores: tuple[int, ...]
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRow:
+    """A seat at one moment of a round: `award` is what the round added, None while it goes on."""
+
+    seat: int
+    policy: str
+    hand: tuple[Tile, ...]
+    pips: int
+    passes: int
+    score: int
+    award: int | None
+    is_leader: bool
+    is_winner: bool
+    moved_last: bool
+
+
+def matches_page(words: Words, ledger: Ledger, job_id: str, index: int, first: int) -> str:
+    """The page with a scenario's matches from number `first` on; raises `NotFound` beyond the last, `Conflict`."""
+    record, table = ledger.job(job_id), table_of(ledger, job_id, index)
+    table.address(first)
+    count = table.scenario.matches
+    rows = [_row(table, number) for number in range(first, min(first + MATCHES_SHOWN, count))]
+    return render(
+        words, "matches.html", job=record, index=index, rows=rows, count=count, first=first, last=rows[-1].match,
+        players=table.scenario.players, ruleset=short_name(table.scenario.ruleset),
+        earlier=max(0, first - MATCHES_SHOWN) if first else None,
+        later=first + MATCHES_SHOWN if first + MATCHES_SHOWN < count else None,
+    )  # fmt: skip
+
+
+def replay_page(words: Words, ledger: Ledger, job_id: str, index: int, number: int, round_number: int, ply: int | None) -> str:
+    """The page of a match at one moment: `ply` plies of a round are played, by default all of them.
+
+    Raises `NotFound` where there is no such moment, `Conflict` where the match would be another.
+    """
+    record, table = ledger.job(job_id), table_of(ledger, job_id, index)
+    block, rotation = table.address(number)
+    match = replay_match(table.lineup, block, rotation)
+    if round_number >= len(match.rounds):
+        raise NotFound(f"There is no round {round_number}: the match has rounds 0 to {len(match.rounds) - 1}.")
+    played = match.rounds[round_number]
+    shown = len(played.plies) if ply is None else ply
+    if shown > len(played.plies):
+        raise NotFound(f"There is no ply {shown}: the round has {len(played.plies)} plies.")
+    policies = [short_name(policy) for policy in table.policies(table.lineup.seated(rotation))]
+    return render(
+        words, "replay.html", job=record, index=index, match=number, last_match=table.scenario.matches - 1, block=block,
+        rotation=rotation, winners=match.winners, final=match.scores, round=round_number, last_round=len(match.rounds) - 1,
+        ply=shown, plies=played.plies, end=played.end, is_over=shown == len(played.plies),
+        seats=_seats(match, round_number, shown, policies), stock=_stock(played, shown), draw_tile=draw_tile,
+        ports=ends_of(played.plies[:shown]) or (), **_drawings(words, played, shown),
+    )  # fmt: skip
+
+
+def _row(table: Table, number: int) -> MatchRow:
+    block, rotation = table.address(number)
+    match = replay_match(table.lineup, block, rotation)
+    policies = tuple(short_name(policy) for policy in table.policies(table.lineup.seated(rotation)))
+    return MatchRow(number, block, rotation, policies, match.winners, match.scores, len(match.rounds))
+
+
+def _seats(match: MatchRecord, number: int, shown: int, policies: Sequence[str]) -> list[SeatRow]:
+    played, plies = match.rounds[number], match.rounds[number].plies[:shown]
+    is_over = shown == len(played.plies)
+    before = match.rounds[number - 1].scores if number else (0,) * len(policies)
+    rows = []
+    for seat, policy in enumerate(policies):
+        hand, passes = list(played.deal.hands[seat]), 0
+        for ply in plies:
+            if ply.seat != seat:
+                continue
+            hand.extend(ply.drawn)
+            if ply.placement is None:
+                passes += 1
+            else:
+                hand.remove(ply.placement.tile)
+        rows.append(
+            SeatRow(
+                seat, policy, tuple(hand), hand_pips(hand), passes, played.scores[seat] if is_over else before[seat],
+                played.end.credit[seat] if is_over else None, seat == played.leader,
+                is_over and seat == played.end.winner, bool(plies) and plies[-1].seat == seat,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _stock(played: RoundRecord, shown: int) -> list[Tile]:
+    """What is left of the stock, in the order of drawing."""
+    drawn = sum(len(ply.drawn) for ply in played.plies[:shown])
+    return list(played.deal.stock[drawn:])
+
+
+def _drawings(words: Words, played: RoundRecord, shown: int) -> dict[str, Any]:
+    """The line for wide and for narrow screens; the style sheet shows one of them."""
+
+    def tile(ply: Ply, number: int) -> str:
+        assert ply.placement is not None
+        return words("replay.tile", tile=tile_name(ply.placement.tile), seat=ply.seat, number=number)
+
+    def port(port: Port) -> str:
+        return words("replay.port", port=str(port), value=port.value)
+
+    captions = Captions(tile, port, words("replay.empty"))
+    title = words("replay.drawing", ply=shown, plies=len(played.plies))
+    return {
+        name: draw_line_in_page(played.plies, title, f"line {name}", shown=shown, row=row, captions=captions)
+        for name, row in (("broad", ROW), ("slim", NARROW_ROW))
+    }
