@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import APIRouter, FastAPI, Query, Response
+from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.page import login, replay_routes, rules, verdict_routes, views
+from service.page import login, replay_routes, rules, scenarios, verdict_routes, views, workforce
 from service.page.answers import html, live, page
 from service.page.rendering import render
 from service.page.words import WordsOf
@@ -19,6 +20,7 @@ from service.state import JobId, StateOf
 STATIC: Final = Path(__file__).parent / "static"
 StateFilter = Annotated[JobState | None, Query()]
 Cursor = Annotated[str | None, Query(max_length=200)]
+Number = Annotated[int, PathParameter(ge=0)]
 Position = Annotated[int, Query(ge=0)]
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -57,6 +59,30 @@ def job(id: JobId, service: StateOf, words: WordsOf, first: Position = 0) -> Res
 def live_job(id: JobId, service: StateOf, words: WordsOf, first: Position = 0) -> Response:  # noqa: A002
     """One job as it goes on."""
     return live(service, words, f"job {id} {first}", views.JobFrames(words, service.ledger, id, first))
+
+
+@router.get("/jobs/{id}/scenarios/{k}")
+def scenario(id: JobId, k: Number, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
+    """One scenario of a job, with everything that was counted."""
+    return page(words, partial(scenarios.scenario_page, words, service.ledger, id, k))
+
+
+@router.get("/jobs/{id}/scenarios/{k}/live")
+def live_scenario(id: JobId, k: Number, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
+    """One scenario as it goes on."""
+    return live(service, words, f"scenario {id} {k}", partial(scenarios.scenario_frame, words, service.ledger, id, k))
+
+
+@router.get("/workers")
+def workers(service: StateOf, words: WordsOf) -> Response:
+    """Who works."""
+    return page(words, partial(workforce.workers_page, words, service.ledger))
+
+
+@router.get("/workers/live")
+def live_workers(service: StateOf, words: WordsOf) -> Response:
+    """Who works, as it changes."""
+    return live(service, words, "workers", partial(workforce.workers_frame, words, service.ledger))
 
 
 @router.get("/rules")

@@ -25,6 +25,8 @@ REASONS: Final = {NOT_PLAYED: "not_played", NEVER_MET: "parts", ONE_SIDED: "unbe
 class Cell:
     """What the policy of a row won against `other`, that of a column: `share` in [0, 1], `heat` from 0 to `HEAT_STEPS`."""
 
+    scenario: int
+    """The scenario in which they met."""
     other: str
     share: float
     heat: int
@@ -77,12 +79,15 @@ def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
     rating = field["ratings"]["policies"][place] if field["ratings"] else None
     reach = (rating["ci95"][1] - rating["ci95"][0]) / 2 if rating else None
     equal = 1 / 2 if resolve_ruleset(field["ruleset"], field["players"]).partners else 1 / field["players"]
-    cells = tuple(_cell(short_name(field["policies"][other]), field["win_shares"][place][other], equal) for other in order)
+    met = {(pair["one"], pair["other"]): pair["scenario"] for pair in field["pairs"]}
+    cells = tuple(_cell(field, met, place, other, equal) for other in order)
     return Row(rank + 1, short_name(field["policies"][place]), rating and rating["points"], reach, cells)
 
 
-def _cell(other: str, share: float | None, equal: float) -> Cell | None:
+def _cell(field: Mapping[str, Any], met: Mapping[tuple[int, int], int], place: int, other: int, equal: float) -> Cell | None:
+    share = field["win_shares"][place][other]
     if share is None:
         return None
+    scenario = met[(place, other) if (place, other) in met else (other, place)]
     warmth = share / equal / 2 if share < equal else 1 - (1 - share) / (1 - equal) / 2
-    return Cell(other, share, round(warmth * HEAT_STEPS))
+    return Cell(scenario, short_name(field["policies"][other]), share, round(warmth * HEAT_STEPS))

@@ -1,13 +1,13 @@
 """What the pages of jobs show: the list, and one job with its scenarios."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from service.events import Frame, event
-from service.labels import short_name
 from service.page.rendering import render
+from service.page.scenarios import shown_scenario
 from service.page.tournament import field_tables
 from service.page.words import Words
+from service.page.workforce import shown_pace
 from service.results import result_document
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import FINISHED, JobRecord
@@ -20,12 +20,22 @@ SCENARIOS_SHOWN: Final = 20
 
 def jobs_page(words: Words, ledger: Ledger, state: str | None, cursor: str | None) -> str:
     """The page with the list of jobs."""
-    return render(words, "jobs.html", live=_address("/live", state=state, cursor=cursor), **_jobs(ledger, state, cursor))
+    return render(
+        words,
+        "jobs.html",
+        live=_address("/live", state=state, cursor=cursor),
+        **_jobs(ledger, state, cursor),
+        **shown_pace(ledger),
+    )
 
 
 def jobs_frame(words: Words, ledger: Ledger, state: str | None, cursor: str | None) -> Frame:
     """The list of jobs at this moment."""
-    return Frame(event("fragments", {"jobs": render(words, "parts/jobs.html", **_jobs(ledger, state, cursor))}))
+    fragments = {
+        "pace": render(words, "parts/pace.html", **shown_pace(ledger)),
+        "jobs": render(words, "parts/jobs.html", **_jobs(ledger, state, cursor)),
+    }
+    return Frame(event("fragments", fragments))
 
 
 def _jobs(ledger: Ledger, state: str | None, cursor: str | None) -> dict[str, Any]:
@@ -62,27 +72,19 @@ class JobFrames:
             shown = _results(self._ledger, record, self._spec, self._first)
             self._results = render(self._words, "parts/results.html", job=record, **shown)
         if record.matches_done != self._done or record.state in FINISHED:
-            self._fields = render(self._words, "parts/fields.html", fields=field_tables(self._ledger, record, self._spec))
+            self._fields = render(
+                self._words, "parts/fields.html", job=record, fields=field_tables(self._ledger, record, self._spec)
+            )
         self._done = record.matches_done
         fragments = {"job": render(self._words, "parts/job.html", job=record), "fields": self._fields, "results": self._results}
         return Frame(event("fragments", fragments), last=record.state in FINISHED)
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A win share as a mark on a scale from 0 to 100, with its interval and where an equal share lies."""
-
-    share: float
-    low: float
-    high: float
-    equal: float
 
 
 def _results(ledger: Ledger, record: JobRecord, spec: JobSpec, first: int) -> dict[str, Any]:
     scenarios = spec.scenarios[first : first + SCENARIOS_SHOWN]
     tallies = ledger.tallies(record.id, first, len(scenarios)) if scenarios else []
     shown = [
-        _scenario(result_document(scenario, spec.seed, tally, spec.engine_version, index=first + position))
+        shown_scenario(result_document(scenario, spec.seed, tally, spec.engine_version, index=first + position))
         for position, (scenario, tally) in enumerate(zip(scenarios, tallies, strict=True))
     ]
     last = first + len(scenarios)
@@ -93,20 +95,6 @@ def _results(ledger: Ledger, record: JobRecord, spec: JobSpec, first: int) -> di
         "earlier": max(0, first - SCENARIOS_SHOWN) if first else None,
         "later": last if last < len(spec.scenarios) else None,
     }
-
-
-def _scenario(result: dict[str, Any]) -> dict[str, Any]:
-    sides = 2 if result["ruleset"]["partners"] else result["scenario"]["players"]
-    places = []
-    for estimate in result["estimates"]["policies"]:
-        share, interval = estimate["win_share"], estimate["ci95"]
-        bar = None
-        if share is not None:
-            low, high = interval or (share, share)
-            bar = Bar(100 * share, 100 * low, 100 * high, 100 / sides)
-        places.append({**estimate, "label": short_name(estimate["policy"]), "bar": bar})
-    scenario = {**result["scenario"], "ruleset_label": short_name(result["scenario"]["ruleset"])}
-    return {**result, "scenario": scenario, "places": places}
 
 
 def _address(path: str, **query: Any) -> str:

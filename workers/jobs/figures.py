@@ -16,6 +16,10 @@ JOB_WAIT_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0,
 
 CHUNK_OUTCOMES: Final = ("recorded", "duplicate", "abandoned", "failed")
 AUDIT_OUTCOMES: Final = ("agreed", "differed")
+PACE_SECONDS: Final = 10
+"""Length of a stretch of the pace, as the scripts have it."""
+PACE_STRETCHES: Final = 360
+"""Stretches that are kept: an hour."""
 PLAY_COUNTS: Final = ("matches", "rounds", "plies")
 
 
@@ -106,3 +110,11 @@ def sum_increments(parts: list[dict[str, int]]) -> Counter[str]:
     for part in parts:
         total.update(part)
     return total
+
+
+def pace_figures(ring: Mapping[str, str], now: float) -> list[int]:
+    """Matches of each stretch of the last hour, the oldest first, up to the one before that of the unix second `now`."""
+    last = int(now) // PACE_SECONDS
+    pairs = (entry.split() for entry in ring.values())
+    kept = {int(stretch): int(matches) for stretch, matches in pairs}
+    return [kept.get(stretch, 0) for stretch in range(last - PACE_STRETCHES + 1, last)]

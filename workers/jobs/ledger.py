@@ -25,6 +25,7 @@ from workers.jobs.keys import (
     LEASE_TERMS,
     LOADS,
     METRICS,
+    PACE,
     VERSIONS,
     WORKERS,
     job_key,
@@ -249,6 +250,11 @@ class Ledger(WorkDesk, FoldDesk):
     def leave(self, name: str) -> None:
         """A worker has stopped in good order."""
         self.store.read(("ZREM", WORKERS, name), ("DEL", worker_key(name), worker_key(name, "recorded")))
+
+    def pace(self) -> list[int]:
+        """Matches recorded in each stretch of ten seconds of the last hour, the oldest first; this one is left out."""
+        clock, ring = self.store.read(("TIME",), ("HGETALL", PACE))
+        return counted.pace_figures(fields(ring), clock[0])
 
     def figures(self) -> Figures:
         """Everything that metrics show, at one moment."""

@@ -21,8 +21,20 @@ end
 local clock = redis.call('TIME')
 local now = number(clock[1]) * 1000 + math.floor(number(clock[2]) / 1000)
 
+-- Adds to the matches of this stretch of ten seconds. The last hour is kept, in a ring of 'stretch count'.
+local function keep_pace(matches)
+    local stretch = math.floor(now / 10000)
+    local place = whole(stretch % 360)
+    local kept = redis.call('HGET', key('pace'), place)
+    local before = kept and kept:match('^' .. whole(stretch) .. ' (%d+)$')
+    redis.call('HSET', key('pace'), place, whole(stretch) .. ' ' .. whole(number(before) + number(matches)))
+end
+
 local function count(field, by)
     redis.call('HINCRBY', key('metrics'), field, by or 1)
+    if field:sub(1, 8) == 'matches|' then
+        keep_pace(by)
+    end
 end
 
 local function is_live(state)
