@@ -21,7 +21,7 @@ from service.access.keyring import Keyring
 from service.access.keys import ApiKey, KeyTable
 from service.access.loopback import is_loopback
 from service.access.quotas import RequestQuota
-from service.access.roles import READING, required_role
+from service.access.roles import READING, is_form, required_role
 from service.access.sessions import COOKIE, Sessions, csrf_token
 from service.errors import domain_problem, problem
 from workers.errors import LedgerUnavailable, QuotaExceeded
@@ -89,7 +89,8 @@ class Gate:
             return NOBODY
         key, csrf = await self._key(table, headers, scope)
         caller = Caller(key.name, key.role, csrf)
-        if csrf and method not in READING and headers.get(CSRF_HEADER, "") != csrf:
+        shown = headers.get(CSRF_HEADER, "")
+        if csrf and method not in READING and not is_form(method, scope["path"]) and shown != csrf:
             raise Refused(problem(403, f"A change by a session of the page needs its token in the header {CSRF_HEADER}."))
         if not caller.may(role):
             detail = f"The key {key.name!r} has the role {key.role}; this needs a key with the role {role}."

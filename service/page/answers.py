@@ -9,7 +9,7 @@ from service.events import EVENT_STREAM, STREAM_HEADERS, Produce
 from service.page.rendering import render
 from service.page.words import Words
 from service.state import ServiceState
-from workers.errors import Conflict, LedgerUnavailable, NotFound
+from workers.errors import BlockyardError, Conflict, LedgerUnavailable, NotFound, NotYours, QuotaExceeded
 from workers.logs import masked
 
 
@@ -28,6 +28,22 @@ def page(words: Words, make: Callable[[], str]) -> Response:
         return trouble(words, 409, "not_replayed", None, str(error))
     except LedgerUnavailable as error:
         return trouble(words, 503, "redis_away", "no_answer", str(error), retry=True)
+
+
+def refused(words: Words, error: BlockyardError, *, back: str) -> HTMLResponse:
+    """A page that says why nothing was changed."""
+    match error:
+        case LedgerUnavailable():
+            return trouble(words, 503, "redis_away", "no_answer", str(error), back=back)
+        case NotFound():
+            return trouble(words, 404, "not_found", "nothing_here", str(error))
+        case NotYours():
+            status = 403
+        case QuotaExceeded():
+            status = 429
+        case _:
+            status = 409
+    return trouble(words, status, "not_changed", None, str(error), back=back)
 
 
 def trouble(

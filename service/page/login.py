@@ -7,7 +7,6 @@ token that a stranger's page cannot know: before the session one that stands in 
 import hmac
 import secrets
 from typing import Annotated, Final
-from urllib.parse import parse_qs
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
@@ -16,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from service.access.gate import cookies
 from service.access.sessions import COOKIE, SECONDS, csrf_token
 from service.page.answers import html, trouble
+from service.page.forms import fields_of
 from service.page.rendering import render
 from service.page.words import Words, WordsOf
 from service.state import StateOf
@@ -24,8 +24,6 @@ from workers.errors import LedgerUnavailable
 BEFORE: Final = "blockyard_login"
 """The cookie whose value the form repeats."""
 FORM_SECONDS: Final = 3600
-MAX_FORM: Final = 16_384
-"""Bytes of a form; a key has sixty."""
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -39,7 +37,7 @@ def form(request: Request, words: WordsOf, following: Annotated[str, Query(alias
 @router.post("/login")
 async def sign_in(request: Request, state: StateOf, words: WordsOf) -> Response:
     """A session for whoever shows a key, and back to where they wanted to go."""
-    fields = await _fields(request)
+    fields = await fields_of(request)
     following = fields.get("next", "/")
     before = cookies(request.headers).get(BEFORE, "")
     if not before or not hmac.compare_digest(before.encode(), fields.get("csrf", "").encode()):
@@ -63,7 +61,7 @@ async def sign_out(request: Request, state: StateOf, words: WordsOf) -> Response
     token = cookies(request.headers).get(COOKIE, "")
     answer = RedirectResponse("/login", 303)
     if token:
-        if not hmac.compare_digest(csrf_token(token).encode(), (await _fields(request)).get("csrf", "").encode()):
+        if not hmac.compare_digest(csrf_token(token).encode(), (await fields_of(request)).get("csrf", "").encode()):
             return trouble(words, 403, "not_signed_out", "not_from_here")
         try:
             await run_sync(state.sessions.end, token)
@@ -90,16 +88,3 @@ def _local(address: str) -> str:
     """An address on this service alone: nobody is sent elsewhere after signing in."""
     sound = address.startswith("/") and not address.startswith("//") and "\\" not in address and address.isprintable()
     return address if sound else "/"
-
-
-async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a form; none where it is too long or no form."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_FORM:
-            return {}
-    try:
-        return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=10).items()}
-    except ValueError:
-        return {}

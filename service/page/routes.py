@@ -10,7 +10,7 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.page import login, replay_routes, rules, scenarios, verdict_routes, views, workforce
+from service.page import login, replay_routes, rules, scenarios, submitting, verdict_routes, views, workforce
 from service.page.answers import html, live, page
 from service.page.rendering import render
 from service.page.words import WordsOf
@@ -31,6 +31,7 @@ def mount(app: FastAPI) -> None:
     app.include_router(router)
     app.include_router(verdict_routes.router)
     app.include_router(replay_routes.router)
+    app.include_router(submitting.router)
     app.include_router(login.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")
