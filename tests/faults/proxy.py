@@ -124,11 +124,11 @@ class Proxy:
     `observers` are told every command with Redis's answer, whether or not the sender gets it.
     """
 
-    def __init__(self, target: int, host: str = "127.0.0.1") -> None:
+    def __init__(self, target: int, host: str = "127.0.0.1", target_host: str = "127.0.0.1") -> None:
         self.seen: Counter[str] = Counter()
         self.cuts = 0
         self.observers: list[Callable[[Command], None]] = []
-        self._target = target
+        self._target = target_host, target
         self._rules: list[Rule] = []
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
@@ -213,7 +213,7 @@ class Proxy:
             if self._is_refusing:
                 self.cuts += 1
                 return
-            with socket.create_connection(("127.0.0.1", self._target), 5) as server:
+            with socket.create_connection(self._target, 5) as server:
                 server.settimeout(None)
                 for connection in (client, server):
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

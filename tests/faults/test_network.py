@@ -1,7 +1,6 @@
 """Two workers on hosts of their own, as network namespaces: one is cut off for longer than a lease, and comes back."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,29 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.hosts import ip, why_not
 from tests.faults.proxy import Command, Cut, Proxy, delay
 from tests.faults.yard import CHUNKS, PACE, SETTINGS, START_SECONDS, Trial, Yard, make_spec
 from tests.servers import RunningWorker, poll
 
 NETWORK = "10.213.77"
-
-
-def ip(*words: str) -> None:
-    """One command of iproute2."""
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-def why_not() -> str:
-    """Why hosts cannot be made here; empty where they can."""
-    if not sys.platform.startswith("linux") or shutil.which("ip") is None:
-        return "there is no iproute2"
-    if os.geteuid() != 0:
-        return "only root may make network namespaces"
-    probe = subprocess.run(["ip", "netns", "add", f"blockyard-probe-{os.getpid()}"], capture_output=True, check=False)
-    if probe.returncode != 0:
-        return f"network namespaces cannot be made: {probe.stderr.decode().strip()}"
-    ip("netns", "delete", f"blockyard-probe-{os.getpid()}")
-    return ""
 
 
 @dataclass
