@@ -1,6 +1,7 @@
 """What all sides of the ledger share: the store, the settings, stored specs, and the way to send a permit."""
 
 import logging
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
@@ -31,6 +32,8 @@ class Desk:
         self.settings = settings or Settings()
         self.store = Store(redis)
         self._send = send
+        self.name = secrets.token_hex(4)
+        """Tells this ledger from those of other processes."""
         self._specs: OrderedDict[tuple[str, str], JobSpec] = OrderedDict()
         self._specs_lock = Lock()
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from workers.errors import NotFound
-from workers.jobs.desk import Desk
+from workers.jobs.desk import Desk, milliseconds
 from workers.jobs.figures import chunk_increments, play_increments
 from workers.jobs.keys import job_key
 from workers.jobs.sequential import Pending, SequentialTest, TestState, take_looks
@@ -43,10 +43,14 @@ class FoldedChunk:
 class FoldDesk(Desk):
     """Folding, and reading what has been folded."""
 
-    def fold(self) -> int:
-        """Folds every journal that has entries; answers the entries folded. To be called a few times a second."""
+    def fold(self, patience: float = 0.0) -> int:
+        """Folds every journal that has entries; answers the entries folded. To be called a few times a second.
+
+        Nothing is done where another ledger has begun a fold within `patience` seconds: it will do it again.
+        """
         token = secrets.token_hex(8)
-        unfolded = [job_id.decode() for job_id in self.store.run("fold_begin", token, LOCK_MILLISECONDS)]
+        asked = ("fold_begin", token, LOCK_MILLISECONDS, self.name, milliseconds(patience))
+        unfolded = [job_id.decode() for job_id in self.store.run(*asked)]
         if not unfolded:
             return 0
         try:

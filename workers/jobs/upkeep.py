@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Event, Thread
 from time import monotonic
 from typing import Final
@@ -14,6 +15,8 @@ Duty = tuple[float, Callable[[], object]]
 
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 5.0
+FOLD_PATIENCE: Final = 1.0
+"""Seconds without a fold by anybody else after which a process with other work folds itself."""
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +41,15 @@ class Outage:
         self._pause = 0.0
 
 
-def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = ()) -> None:
-    """Does `more`, sweeps and folds at their intervals until `stop` is set; while Redis is away it waits."""
-    duties: list[Duty] = [*more, (ledger.settings.sweep_seconds, ledger.sweep), (ledger.settings.fold_seconds, ledger.fold)]
+def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = (), *, fold_patience: float = 0.0) -> None:
+    """Does `more`, sweeps and folds at their intervals until `stop` is set; while Redis is away it waits.
+
+    Folding is left to others as long as one of them has begun to within `fold_patience` seconds.
+    """
+    settings = ledger.settings
+    duties: list[Duty] = [
+        *more, (settings.sweep_seconds, ledger.sweep), (settings.fold_seconds, partial(ledger.fold, fold_patience)),
+    ]  # fmt: skip
     due = [0.0] * len(duties)
     outage = Outage()
     pause = 0.0
@@ -60,11 +69,12 @@ def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = ()) -> None:
 
 
 class Upkeep:
-    """The same in a thread of its own."""
+    """The same in a thread of its own, beside work that others wait for: folding is left to a scheduler while one folds."""
 
     def __init__(self, ledger: Ledger, more: Sequence[Duty] = ()) -> None:
         self._stop = Event()
-        self._thread = Thread(target=run_upkeep, args=(ledger, self._stop, more), name="upkeep", daemon=True)
+        work = partial(run_upkeep, ledger, self._stop, more, fold_patience=FOLD_PATIENCE)
+        self._thread = Thread(target=work, name="upkeep", daemon=True)
 
     def start(self) -> None:
         """Begins, unless it has begun."""
