@@ -1,4 +1,4 @@
-# Programs that tests run and no wheel brings: Prometheus and promtool. Sourced by test after environment.sh, from the root.
+# Programs that tests run and no wheel brings: Prometheus, promtool and Chromium. Sourced by test after environment.sh, from the root.
 
 # Debian's package is unpacked into .venv rather than installed: that needs no root, and starts no service on this machine.
 make_tools() {
@@ -20,4 +20,11 @@ fetch_package() {
   (cd "$2" && apt-get download -qq "$1" 2>/dev/null) && return
   [ "$(id -u)" = 0 ] || return
   apt-get update -qq >&2 && (cd "$2" && apt-get download -qq "$1" >&2)
+}
+
+# Chromium for the tests of the pages: a browser has too many libraries to be unpacked, so it is installed where that is
+# allowed. Where none can be had those tests are skipped, and say so.
+make_browser() {
+  if command -v chromium || command -v chromium-browser || command -v google-chrome; then return; fi >/dev/null
+  (install_packages chromium fonts-dejavu-core) || say "Without Chromium the tests in tests/browser are skipped."
 }

@@ -1,15 +1,26 @@
 """Templates into HTML, in the reader's language."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 import jinja2
 
 from service.access.caller import CALLER
+from service.events import Frame, event
 from service.page.words import ALL, Words
 from workers.engine.tiles import tile_name
 
 LOADER: Final = jinja2.PackageLoader("service.page")
+
+
+OVER: Final = event("over", {})
+"""Tells a page that nothing will change any more, so that it does not come back for more."""
+
+
+def fragments(parts: Mapping[str, str], *, last: bool = False) -> Frame:
+    """The live parts of a page as one event; `last` where they will not change any more."""
+    return Frame(event("fragments", parts) + (OVER if last else b""), last)
 
 
 def render(words: Words, template: str, **context: Any) -> str:

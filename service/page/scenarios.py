@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.events import Frame, event
+from service.events import Frame
 from service.labels import short_name
 from service.page.charts import draw_histogram
-from service.page.rendering import render
+from service.page.rendering import fragments, render
 from service.page.words import Words
 from service.results import result_document
 from workers.errors import NotFound
@@ -36,8 +36,8 @@ def scenario_frame(words: Words, ledger: Ledger, job_id: str, index: int) -> Fra
     """The scenario at this moment."""
     record = ledger.job(job_id)
     shown = render(words, "parts/scenario_figures.html", job=record, **_shown(ledger, record, index))
-    fragments = {"job": render(words, "parts/job.html", job=record), "scenario": shown}
-    return Frame(event("fragments", fragments), last=record.state in FINISHED)
+    parts = {"job": render(words, "parts/job.html", job=record), "scenario": shown}
+    return fragments(parts, last=record.state in FINISHED)
 
 
 def _shown(ledger: Ledger, record: JobRecord, index: int) -> dict[str, Any]:

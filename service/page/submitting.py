@@ -32,10 +32,11 @@ from workers.jobs.records import JobRecord
 PLACES: Final = 4
 """Places of the simple form; more players are asked for by a document."""
 FIELDS: Final = (
-    "name", *(f"policy{place}" for place in range(PLACES)), "matches", "ruleset", "seating", "priority", "seed", "document"
+    "name", *(f"policy{place}" for place in range(PLACES)), "count", "ruleset", "seating", "priority", "seed", "document"
 )  # fmt: skip
+"""Of the simple form and of the document. A field called `matches` would hide the method of that name from scripts."""
 FIRST: Final = {
-    "policy0": "heaviest", "policy1": "random", "matches": "100000", "ruleset": "block", "seating": "rotated",
+    "policy0": "heaviest", "policy1": "random", "count": "100000", "ruleset": "block", "seating": "rotated",
     "priority": "normal",
     "document": '{"matrix": {"players": [2], "policies": ["heaviest", "double", {"prefer": ["double", "heaviest"]}],\n'
     '            "matches": 100000}}',
@@ -137,7 +138,7 @@ def _document(text: str) -> Any:
 def _simple(fields: dict[str, str]) -> dict[str, Any]:
     scenario = {
         "policies": [policy for place in range(PLACES) if (policy := fields.get(f"policy{place}", ""))],
-        "matches": _whole(fields.get("matches", "")),
+        "matches": _whole(fields.get("count", "")),
         "ruleset": fields.get("ruleset", "block"),
         "seating": fields.get("seating", "rotated"),
     }

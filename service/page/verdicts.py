@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.events import Frame, event
+from service.events import Frame
 from service.labels import short_name
-from service.page.rendering import render
+from service.page.rendering import fragments, render
 from service.page.words import Words
 from workers.errors import NotFound
 from workers.regressions.runs import Regressions
@@ -88,7 +88,8 @@ def run_page(words: Words, regressions: Regressions, name: str, run_id: str) -> 
 def run_frame(words: Words, regressions: Regressions, name: str, run_id: str) -> Frame:
     """The run at this moment."""
     shown = _run(regressions, name, run_id)
-    return Frame(event("fragments", {"run": render(words, "parts/run.html", **shown)}), last=shown["row"].verdict is not None)
+    parts = {"run": render(words, "parts/run.html", **shown)}
+    return fragments(parts, last=shown["row"].verdict is not None)
 
 
 def draw_path(path: Sequence[tuple[int, float]], lower: float, upper: float) -> PathDrawing | None:

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from service.events import Frame, event
-from service.page.rendering import render
+from service.events import Frame
+from service.page.rendering import fragments, render
 from service.page.scenarios import shown_scenario
 from service.page.tournament import field_tables
 from service.page.words import Words
@@ -31,11 +31,11 @@ def jobs_page(words: Words, ledger: Ledger, state: str | None, cursor: str | Non
 
 def jobs_frame(words: Words, ledger: Ledger, state: str | None, cursor: str | None) -> Frame:
     """The list of jobs at this moment."""
-    fragments = {
+    parts = {
         "pace": render(words, "parts/pace.html", **shown_pace(ledger)),
         "jobs": render(words, "parts/jobs.html", **_jobs(ledger, state, cursor)),
     }
-    return Frame(event("fragments", fragments))
+    return fragments(parts)
 
 
 def _jobs(ledger: Ledger, state: str | None, cursor: str | None) -> dict[str, Any]:
@@ -76,8 +76,8 @@ class JobFrames:
                 self._words, "parts/fields.html", job=record, fields=field_tables(self._ledger, record, self._spec)
             )
         self._done = record.matches_done
-        fragments = {"job": render(self._words, "parts/job.html", job=record), "fields": self._fields, "results": self._results}
-        return Frame(event("fragments", fragments), last=record.state in FINISHED)
+        parts = {"job": render(self._words, "parts/job.html", job=record), "fields": self._fields, "results": self._results}
+        return fragments(parts, last=record.state in FINISHED)
 
 
 def _results(ledger: Ledger, record: JobRecord, spec: JobSpec, first: int) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from service.events import Frame, event
+from service.events import Frame
 from service.page.charts import draw_pace
-from service.page.rendering import render
+from service.page.rendering import fragments, render
 from service.page.words import Words
 from workers.jobs.figures import PACE_SECONDS
 from workers.jobs.ledger import Ledger
@@ -17,11 +17,11 @@ def workers_page(words: Words, ledger: Ledger) -> str:
 
 def workers_frame(words: Words, ledger: Ledger) -> Frame:
     """The workers at this moment."""
-    fragments = {
+    parts = {
         "pace": render(words, "parts/pace.html", **shown_pace(ledger)),
         "workers": render(words, "parts/workers.html", workers=ledger.workers()),
     }
-    return Frame(event("fragments", fragments))
+    return fragments(parts)
 
 
 def shown_pace(ledger: Ledger) -> dict[str, Any]:

@@ -28,6 +28,11 @@
     source.close();
     pulse.hidden = true;
   });
+  // What the page is about has gone: loaded anew it says so.
+  source.addEventListener("gone", () => {
+    source.close();
+    location.reload();
+  });
   source.addEventListener("error", () => say("away", pulse.dataset.reconnectingWord));
   // A page that is put aside keeps no connection open: browsers allow few to one host.
   window.addEventListener("pagehide", () => source.close());

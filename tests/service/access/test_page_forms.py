@@ -12,7 +12,7 @@ from tests.service.access.conftest import Guarded
 from tests.service.access.test_login import HTML, sign_in, token_of
 
 FORM = {
-    "name": "from the page", "policy0": "heaviest", "policy1": "random", "policy2": "", "policy3": "", "matches": "640",
+    "name": "from the page", "policy0": "heaviest", "policy1": "random", "policy2": "", "policy3": "", "count": "640",
     "ruleset": "block", "seating": "rotated", "priority": "high", "seed": "7",
 }  # fmt: skip
 As = Callable[[str | None], httpx2.Client]
@@ -68,13 +68,13 @@ def test_a_form_sent_twice_submits_one_job(browse: Any) -> None:
     data = {"csrf": token_of(html), "once": hidden(html, "once"), **FORM}
     first, second = browser.post("/jobs", data=data), browser.post("/jobs", data=data)
     assert first.headers["Location"] == second.headers["Location"]
-    assert browser.post("/jobs", data=data | {"matches": "1000"}).status_code == 409
+    assert browser.post("/jobs", data=data | {"count": "1000"}).status_code == 409
 
 
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        ({"matches": "many"}, "scenarios[0].matches"), ({"matches": "0"}, "scenarios[0].matches"),
+        ({"count": "many"}, "scenarios[0].matches"), ({"count": "0"}, "scenarios[0].matches"),
         ({"policy0": "nobody<b>"}, "scenarios[0].policies[0]"), ({"seed": "-1"}, "seed"),
         ({"ruleset": "x"}, "scenarios[0].ruleset.preset"),
         ({"kind": "document", "document": "{"}, "document"),

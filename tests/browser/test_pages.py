@@ -1,0 +1,119 @@
+"""Every page as people see it: light and dark, on a telephone and a wide screen, in three languages, also after a reload."""
+
+from itertools import product
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser
+
+from service.page.words import LANGUAGES
+from tests.browser.conftest import Site
+from tests.browser.looking import faults, misfits, watch
+
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+WIDTHS = (360, 1440)
+LOOKS = list(product(SCHEMES, WIDTHS))
+NAMES = (
+    "jobs", "none", "job", "alone", "paused", "tournament", "scenario", "matches", "dealt", "replay", "partners", "submit",
+    "workers", "regressions", "regression", "run", "rules", "login", "missing",
+)  # fmt: skip
+MOST_BYTES = 100_000
+FIRST_PAINT_SECONDS = 0.5
+LIVE = ("jobs", "none", "paused", "workers")
+LOCALES = dict(zip(LANGUAGES, ("en-GB", "id-ID", "tr-TR"), strict=True))
+
+
+def look(browser: Browser, site: Site, name: str, language: str, *, thorough: bool) -> None:
+    """One page in one language: at once and after a reload, in every look; axe-core judges each look where it is thorough,
+    else one that differs from page to page and from language to language."""
+    context = browser.new_context(locale=LOCALES[language], viewport={"width": 360, "height": 800})
+    try:
+        seen = watch(context, site.url, missing_is_fine=name == "missing")
+        page = seen.page
+        chosen = (NAMES.index(name) + LANGUAGES.index(language)) % len(LOOKS)
+        for again in (False, True):
+            seen.clear()
+            if again:
+                page.reload(wait_until="load")
+            else:
+                page.goto(site.url + site.paths[name], wait_until="load")
+            assert page.locator("html").get_attribute("lang") == language
+            if name in LIVE:
+                page.locator("[data-pulse][data-state=live]").wait_for()
+            assert seen.weight() < MOST_BYTES
+            # A page that is loaded again is the same page: one look will do.
+            for scheme, width in LOOKS if thorough or not again else [LOOKS[chosen]]:
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": width, "height": 800})
+                assert misfits(page) == [], (scheme, width)
+                if thorough or again:
+                    assert faults(page) == [], (scheme, width)
+            assert seen.complaints == []
+            assert seen.elsewhere == []
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_fits_and_says_what_it_is(browser: Browser, site: Site, name: str) -> None:
+    assert set(NAMES) == set(site.paths)
+    look(browser, site, name, LANGUAGES[NAMES.index(name) % len(LANGUAGES)], thorough=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "language"), list(product(NAMES, LANGUAGES)))
+def test_every_page_in_every_look_and_language(browser: Browser, site: Site, name: str, language: str) -> None:
+    look(browser, site, name, language, thorough=True)
+
+
+def test_the_reference_asks_nobody_else(browser: Browser, site: Site) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    seen = watch(context, site.url)
+    seen.page.goto(f"{site.url}/docs", wait_until="load")
+    seen.page.locator(".opblock").first.wait_for()
+    assert (seen.complaints, seen.elsewhere) == ([], [])
+    context.close()
+
+
+def test_a_keyboard_reaches_everything_in_order(browser: Browser, site: Site) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB")
+    page = context.new_page()
+    page.goto(site.url + site.paths["replay"])
+    reached: list[str] = []
+    for _ in range(18):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "() => { const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();"
+            " return [e.textContent.trim() || e.name, s.outlineStyle !== 'none' && r.right > 0] }"
+        )
+        assert focused[1], f"it is not seen that {focused[0]} has the focus"
+        reached.append(focused[0])
+    assert reached[:7] == ["Skip to content", "Blockyard", "Jobs", "Regressions", "Workers", "Rules", "API"]
+    assert "ply" in reached
+    page.goto(site.url + site.paths["replay"])
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#content")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.closest('main') !== null")
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_painted_at_once(browser: Browser, site: Site, name: str) -> None:
+    """The best of some: a busy machine is late for other reasons."""
+    seconds = []
+    for _ in range(5):
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(site.url + site.paths[name], wait_until="load")
+        painted = page.evaluate(
+            """() => new Promise((tell) => new PerformanceObserver((list) => {
+                const paint = list.getEntriesByName('first-contentful-paint')[0];
+                if (paint) tell(paint.startTime);
+            }).observe({type: 'paint', buffered: true}))"""
+        )
+        seconds.append(painted / 1000)
+        context.close()
+    assert min(seconds) < FIRST_PAINT_SECONDS, seconds
