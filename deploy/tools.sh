@@ -1,4 +1,5 @@
-# Programs that tests run and no wheel brings: Prometheus, promtool and Chromium. Sourced by test after environment.sh, from the root.
+# Programs that tests run and no wheel brings: Prometheus, promtool, Chromium and debootstrap. Sourced by test after
+# environment.sh, from the root.
 
 # Debian's package is unpacked into .venv rather than installed: that needs no root, and starts no service on this machine.
 make_tools() {
@@ -27,4 +28,11 @@ fetch_package() {
 make_browser() {
   if command -v chromium || command -v chromium-browser || command -v google-chrome; then return; fi >/dev/null
   (install_packages chromium fonts-dejavu-core) || say "Without Chromium the tests in tests/browser are skipped."
+}
+
+# What makes a bare Debian root, and where from: only root can use it, so only root is given it.
+make_debootstrap() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
+  if ! command -v debootstrap >/dev/null; then install_packages debootstrap; fi
+  if [ -z "$(apt-get indextargets 'Created-By: Packages')" ]; then apt-get update -qq >&2; fi
 }

@@ -19,6 +19,8 @@ from workers.engine.play import warm_up
 
 Kernel = tuple[str, str, tuple[Any, ...]]
 """Module and name of a function, and the types of its arguments."""
+REGISTERS: Final = {"zmm": "AVX-512", "ymm": "AVX2", "xmm": "SSE"}
+"""Vector registers as they are written in assembly, widest first, and what a processor must have for them."""
 PASSED_ON: Final = "--compile"
 
 
@@ -37,7 +39,7 @@ def warmed() -> list[Kernel]:
 
 
 def compile_for_this_process(wanted: list[Kernel]) -> None:
-    """Compiles into the cache for the processor that the environment names; calls nothing."""
+    """Compiles into the cache for the processor that the environment names; calls nothing, and tells what came of it."""
     from workers.engine.lanes import door as _lanes  # noqa: F401
     from workers.engine.scalar import door as _scalar  # noqa: F401
 
@@ -45,6 +47,9 @@ def compile_for_this_process(wanted: list[Kernel]) -> None:
         getattr(sys.modules[module], name).compile(signature)
     for kernel in (None, kernels.SEARCH_KERNEL):
         (kernels.cache_folder() / kernels.mark(kernel)).touch()
+    code = "".join(getattr(sys.modules[module], name).inspect_asm(signature) for module, name, signature in wanted)
+    vectors = next(vectors for register, vectors in REGISTERS.items() if f"%{register}" in code)
+    print(f"{os.environ['NUMBA_CPU_NAME']}: {len(wanted)} kernels, {vectors}")  # noqa: T201
 
 
 def main(folder: str, *processors: str) -> None:
@@ -58,7 +63,6 @@ def main(folder: str, *processors: str) -> None:
         chosen = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", kernels.CACHE_VARIABLE: folder}
         command = [sys.executable, __file__, PASSED_ON]
         subprocess.run(command, env=os.environ | chosen, input=pickle.dumps(wanted), check=True)
-        print(f"{processor}: {len(wanted)} kernels")  # noqa: T201
 
 
 if __name__ == "__main__":

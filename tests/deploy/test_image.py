@@ -5,6 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,21 @@ import orjson
 import pytest
 import yaml
 
+from service.client import Client, ServiceUnreachable
 from service.settings import ServiceSettings
+from tests.deploy.bare_root import (
+    NOBODY,
+    OWN_PROGRAMS,
+    Mount,
+    Root,
+    bare_root,
+    borrowed_root,
+    stop,
+    why_not_confined,
+    why_not_made,
+)  # fmt: skip
 from tests.deploy.watching import ROOT, program
+from tests.servers import free_port, poll
 
 IMAGE = ROOT / "deploy/image"
 GENERIC = "fpu sse sse2 pni ssse3 cx16 sse4_1 sse4_2 popcnt lahf_lm"
@@ -107,50 +123,142 @@ def test_compose_file_points_at_what_is_there() -> None:
     assert source["url"] == "http://prometheus:9090"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-def test_the_image_s_steps_run_and_its_kernels_play_what_these_do(tmp_path: Path) -> None:
-    """Started without any privilege, so that what is not writable cannot be written to, which root could otherwise."""
-    sources, target = tmp_path / "src", tmp_path / "image"
-    for part in ("pyproject.toml", "README.md", "LICENSE", "deploy/requirements.lock"):
+KERNELS = ("icelake-server", "x86-64-v2", "x86-64-v3")
+
+
+@pytest.mark.parametrize(("flags", "name"), [(GENERIC, "x86-64-v2"), (AVX2, "x86-64-v3"), (AVX512, "icelake-server")])
+def test_a_container_starts_as_nobody_on_a_root_that_is_read_only(tmp_path: Path, flags: str, name: str) -> None:
+    """The scripts alone, around a program that tells what it sees; the whole image does the same below."""
+    if reason := why_not_confined():
+        pytest.skip(f"the image's start is proved by the long test alone, or nowhere: {reason}")
+    image, told = tmp_path / "image", tmp_path / "cpuinfo"
+    for kernels in KERNELS:
+        (image / "kernels" / f"{kernels}-0").mkdir(parents=True)
+        (image / "kernels" / f"{kernels}-0" / "code").write_text(kernels)
+    (image / "venv/bin").mkdir(parents=True)
+    for script in ("start", "processor"):
+        shutil.copy(IMAGE / script, image / script)
+    program = image / "venv/bin/blockyard"
+    program.write_text(
+        '#!/bin/sh\ncat "$BLOCKYARD_CACHE_DIR/$NUMBA_CPU_NAME-0/code"; echo " $@"; id -u; ls "$BLOCKYARD_CACHE_DIR"\n'
+        '(: >"$BLOCKYARD_CACHE_DIR/$NUMBA_CPU_NAME-0/new") && echo writable\n'
+        'for place in / /etc /usr /opt/blockyard; do (: >"$place/new") 2>/dev/null && echo "wrote to $place"; done; exit 0\n'
+    )
+    program.chmod(0o755)
+    (tmp_path / "root/opt/blockyard").mkdir(parents=True)
+    told.write_text(f"flags\t\t: {flags}\n")
+    root = borrowed_root(tmp_path / "root")
+    mounts = [OWN_PROGRAMS, Mount("/opt/blockyard", image), Mount("/proc/cpuinfo", told)]
+    said = root.run(mounts, ["/opt/blockyard/start", "worker", "--processes", "4"])
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.splitlines() == [f"{name} worker --processes 4", NOBODY, f"{name}-0", "writable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What the image holds: Debian's root, and the folder that was built in it."""
+
+    root: Root
+    built: Path
+    said: str
+
+    def mounts(self, *more: Mount) -> list[Mount]:
+        """The folder in its place, and more."""
+        return [Mount("/opt/blockyard", self.built), *more]
+
+
+IMAGE_ENVIRONMENT = {"NUMBA_CPU_FEATURES": "", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    """The image's steps, run for real in a bare Debian: as nobody, who can write to the image's own folder alone."""
+    if reason := why_not_made():
+        pytest.skip(f"the image's steps cannot be run: {reason}")
+    base = tmp_path_factory.mktemp("image")
+    sources, built = base / "src", base / "built"
+    kept = [line[1:] for line in text_of(".dockerignore").splitlines() if line.startswith("!")]
+    for part in kept:
         (sources / part).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / part, sources / part)
-    for part in ("service", "workers", "deploy/image"):
-        shutil.copytree(ROOT / part, sources / part, ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA", "PYTHON", "BLOCKYARD"))}
-    path = f"{Path(sys.base_prefix) / 'bin'}:{environment['PATH']}"
-    built = subprocess.run(
-        ["sh", sources / "deploy/image/build", sources, target],
-        env=environment | {"PATH": path, "NUMBA_CPU_FEATURES": ""}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert built.returncode == 0, built.stderr
-    kernels = sorted(folder.name.rsplit("-", 1)[0] for folder in (target / "kernels").iterdir())
-    assert kernels == ["icelake-server", "x86-64-v2", "x86-64-v3"]
-    subprocess.run(["chmod", "-R", "a-w", target], check=True)
-    writable = tmp_path / "tmp"
-    writable.mkdir()
-    confined = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
-    refused = subprocess.run([*confined, "sh", "-c", ': >>"$0"', target / "start"], capture_output=True, check=False)
-    assert refused.returncode != 0, "the image can be written to"
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, sources / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / part, sources / part)
+    built.mkdir()
+    os.chown(built, int(NOBODY), int(NOBODY))
+    root = bare_root(base / "root")
+    try:
+        build = root.run(
+            [Mount("/src", sources), Mount("/opt/blockyard", built, writable=True)],
+            ["sh", "/src/deploy/image/build", "/src", "/opt/blockyard"],
+            IMAGE_ENVIRONMENT | {name: value for name, value in os.environ.items() if name in PIP_REACHES},
+            memory="2g", network=True,
+        )  # fmt: skip
+        assert build.returncode == 0, build.stdout + build.stderr
+        yield Image(root, built, build.stdout)
+    finally:
+        shutil.rmtree(root.folder)
+        shutil.rmtree(built)
+
+
+PIP_REACHES = ("PIP_INDEX_URL", "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+"""How pip finds the registry, where the machine says so in its environment."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_image_has_kernels_for_every_processor(image: Image) -> None:
+    found = sorted(folder.name.rsplit("-", 1)[0] for folder in (image.built / "kernels").iterdir())
+    assert found == list(KERNELS)
+    vectors = dict(re.findall(r"^(\S+): [1-9]\d* kernels, (\S+)$", image.said, re.M))
+    assert vectors == {"icelake-server": "AVX-512", "x86-64-v3": "AVX2", "x86-64-v2": "SSE"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("flags", [GENERIC, ""], ids=["the plainest processor", "this one"])
+def test_the_image_plays_what_these_sources_play(image: Image, tmp_path: Path, flags: str) -> None:
+    """Without network, with as little memory to write to as the manifests give."""
     played = ["simulate", "--policy", "heaviest", "--policy", "random", "--matches", "20000", "--seed", "7", "--json"]
     here = subprocess.run([sys.executable, "-m", "service.cli", *played], capture_output=True, text=True, check=True)
-    expected = orjson.loads(here.stdout)["results"]
-    for processor in ("x86-64-v2", ""):  # the plainest, and the one that it chooses itself
-        if processor:
-            chosen = target / "processor"
-            kept = chosen.read_bytes()
-            chosen.chmod(0o755)
-            chosen.write_text(f"#!/bin/sh\necho {processor}\n")
-        start = subprocess.run(
-            [*confined, target / "start", *played],
-            env={
-                "PATH": "/usr/bin:/bin", "NUMBA_CPU_FEATURES": "", "BLOCKYARD_CACHE_DIR": str(writable / f"cache{processor}"),
-                "TMPDIR": str(writable), "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1",
-            },
-            cwd=writable, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert start.returncode == 0, start.stderr
-        assert "ompil" not in start.stderr, "its kernels were not found"
-        assert orjson.loads(start.stdout)["results"] == expected
-        if processor:
-            chosen.write_bytes(kept)
+    more = []
+    if flags:
+        (tmp_path / "cpuinfo").write_text(f"flags\t\t: {flags}\n")
+        more.append(Mount("/proc/cpuinfo", tmp_path / "cpuinfo"))
+    there = image.root.run(image.mounts(*more), ["/opt/blockyard/start", *played], IMAGE_ENVIRONMENT)
+    assert there.returncode == 0, there.stderr
+    assert "ompil" not in there.stderr, "its kernels were not found"
+    assert orjson.loads(there.stdout)["results"] == orjson.loads(here.stdout)["results"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_image_serves_as_api_worker_and_scheduler(image: Image, redis_url: str, tmp_path: Path) -> None:
+    port, key = free_port(), "a key of at least thirty-two characters"
+    settings = {"BLOCKYARD_REDIS_URL": redis_url, "BLOCKYARD_ADMIN_KEY": key, "BLOCKYARD_HOST": "127.0.0.1"}
+    words = {"api": ["--port", str(port)], "worker": ["--processes", "1"], "scheduler": []}
+    parts: dict[str, subprocess.Popen[bytes]] = {}
+    with ExitStack() as running:
+        for name, arguments in words.items():
+            command = image.root.command(
+                image.mounts(), ["/opt/blockyard/start", name, *arguments], IMAGE_ENVIRONMENT | settings, network=True
+            )
+            said = running.enter_context((tmp_path / f"{name}.log").open("wb"))
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            running.callback(stop, process)
+            parts[name] = process
+        client = running.enter_context(Client(f"http://127.0.0.1:{port}", key=key))
+
+        def is_ready() -> bool:
+            try:
+                return len(client.workers()) == 1
+            except ServiceUnreachable:
+                return False
+
+        poll(is_ready, 120)
+        job = client.submit({"seed": 7, "scenarios": [{"policies": ["heaviest", "random"], "matches": 200_000}]})
+        assert client.wait(job["id"])["state"] == "done"
+        (result,) = client.results(job["id"])["results"]
+        assert result["matches"] == 200_000
+    assert {name: process.returncode for name, process in parts.items()} == dict.fromkeys(words, 0)
+    assert "ompil" not in (tmp_path / "worker.log").read_text(), "its kernels were not found"
