@@ -85,16 +85,19 @@ def run_worker(processes: int, name: str | None = None) -> None:
 
 
 def _work(ledger: Ledger, place: Station, processes: int) -> None:
-    is_new = True
+    is_new, crowd = True, 1
 
     def beat() -> None:
-        nonlocal is_new
+        nonlocal is_new, crowd
         drains = ledger.beat(place.name, socket.gethostname(), os.getpid(), processes, is_new=is_new)
+        if is_new:
+            ledger.sweep()  # permits for it, without waiting for its turn
         is_new = False
+        crowd = ledger.worker_count()
         if drains and worker.consumer is not None:
             worker.consumer.call_soon(_take_no_more, worker.consumer)
 
-    upkeep = Upkeep(ledger, [(place.settings.beat_seconds, beat)])
+    upkeep = Upkeep(ledger, [(place.settings.beat_seconds, beat)], lambda: crowd)
 
     def on_ready(**_: object) -> None:
         upkeep.start()

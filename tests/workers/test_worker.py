@@ -255,10 +255,14 @@ def test_the_scheduler_keeps_the_ledger_moving_and_ends_on_sigterm(redis_url: st
         [sys.executable, "-c", "from workers.scheduler import run; run()"], env=os.environ | {"BLOCKYARD_REDIS_URL": redis_url}
     )
     try:
-        # A worker that is only pretended, to see permits issued and sent.
-        ledger.beat("pretended", "here", 1, 1, is_new=True)
         with ledger.store.reading() as redis:
-            poll(lambda: redis.llen("{blockyard}:queue:" + ledger.job(submit(ledger)).engine_version) > 0, pause=0.5)
+
+            def permits_are_sent() -> bool:
+                # To a worker that is only pretended, alive however long the scheduler takes to start.
+                ledger.beat("pretended", "here", 1, 1, is_new=True)
+                return bool(redis.llen("{blockyard}:queue:" + ledger.job(submit(ledger)).engine_version) > 0)
+
+            poll(permits_are_sent, pause=0.5)
     finally:
         scheduler.terminate()
     assert scheduler.wait(10) == 0

@@ -235,6 +235,11 @@ class Ledger(WorkDesk, FoldDesk):
         ]
         return sorted(found, key=lambda worker: worker.name)
 
+    def worker_count(self) -> int:
+        """How many workers are alive."""
+        with self.store.reading() as redis:
+            return int(redis.zcard(WORKERS))
+
     def drain(self, name: str) -> None:
         """Lets a worker finish its chunks and take no more, until it is started anew. Raises `NotFound`."""
         if not any(worker.name == name for worker in self.workers()):

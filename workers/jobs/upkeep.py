@@ -1,8 +1,13 @@
-"""Upkeep: what keeps the ledger moving, in every API, worker and scheduler process."""
+"""Upkeep: what keeps the ledger moving, in every API, worker and scheduler process.
+
+One process would do for all; every one does it, so that no death of others matters. What a sweep costs Redis grows with the
+workers, so thousands of them that each swept would leave it no time for work: `deploy/scale` shows how much.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from threading import Event, Thread
 from time import monotonic
 from typing import Final
@@ -13,6 +18,8 @@ from workers.jobs.ledger import Ledger
 Duty = tuple[float, Callable[[], object]]
 """What is to be done, and every how many seconds."""
 
+CROWD: Final = 8
+"""Workers that each sweep and fold at their intervals; of more, each does so as much less often as there are more."""
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 5.0
 FOLD_PATIENCE: Final = 1.0
@@ -41,26 +48,33 @@ class Outage:
         self._pause = 0.0
 
 
-def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = (), *, fold_patience: float = 0.0) -> None:
+def run_upkeep(
+    ledger: Ledger, stop: Event, more: Sequence[Duty] = (), crowd: Callable[[], int] = lambda: 1, *, fold_patience: float = 0.0
+) -> None:
     """Does `more`, sweeps and folds at their intervals until `stop` is set; while Redis is away it waits.
 
-    Folding is left to others as long as one of them has begun to within `fold_patience` seconds.
+    `crowd` tells how many processes of this kind do so. Folding is left to others as long as one of them has begun to within
+    `fold_patience` seconds.
     """
-    settings = ledger.settings
+    own, settings = len(more), ledger.settings
     duties: list[Duty] = [
-        *more, (settings.sweep_seconds, ledger.sweep), (settings.fold_seconds, partial(ledger.fold, fold_patience)),
+        *more, (settings.sweep_seconds, ledger.sweep_in_turn), (settings.fold_seconds, partial(ledger.fold, fold_patience)),
     ]  # fmt: skip
-    due = [0.0] * len(duties)
+    done = [-inf] * len(duties)
     outage = Outage()
     pause = 0.0
+
+    def due(place: int) -> float:
+        return done[place] + duties[place][0] * (1 if place < own else max(1.0, crowd() / CROWD))
+
     while not stop.wait(pause):
         try:
-            for place, (seconds, duty) in enumerate(duties):
-                if monotonic() >= due[place]:
+            for place, (_, duty) in enumerate(duties):
+                if monotonic() >= due(place):
                     duty()
-                    due[place] = monotonic() + seconds
+                    done[place] = monotonic()
             outage.worked()
-            pause = max(0.0, min(due) - monotonic())
+            pause = max(0.0, min(map(due, range(len(duties)))) - monotonic())
         except LedgerUnavailable as error:
             pause = outage.failed(error)
         except Exception:
@@ -71,9 +85,9 @@ def run_upkeep(ledger: Ledger, stop: Event, more: Sequence[Duty] = (), *, fold_p
 class Upkeep:
     """The same in a thread of its own, beside work that others wait for: folding is left to a scheduler while one folds."""
 
-    def __init__(self, ledger: Ledger, more: Sequence[Duty] = ()) -> None:
+    def __init__(self, ledger: Ledger, more: Sequence[Duty] = (), crowd: Callable[[], int] = lambda: 1) -> None:
         self._stop = Event()
-        work = partial(run_upkeep, ledger, self._stop, more, fold_patience=FOLD_PATIENCE)
+        work = partial(run_upkeep, ledger, self._stop, more, crowd, fold_patience=FOLD_PATIENCE)
         self._thread = Thread(target=work, name="upkeep", daemon=True)
 
     def start(self) -> None:

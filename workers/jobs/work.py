@@ -9,7 +9,7 @@ import orjson
 from workers.engine.play import ENGINE_VERSION
 from workers.jobs.desk import Desk, milliseconds, permits
 from workers.jobs.figures import JOB_WAIT_BOUNDS
-from workers.jobs.keys import QUEUES
+from workers.jobs.keys import QUEUES, SWEPT
 from workers.jobs.play_range import Played
 from workers.jobs.records import Claim, Lease
 from workers.jobs.store import Call
@@ -18,6 +18,10 @@ MAX_RAISED: Final = 2
 """A chunk whose play raises is repeated once; the second time fails the job."""
 MAX_LOST: Final = 25
 """Leases that a chunk may lose before its job fails: workers are killed for reasons of their own."""
+
+TURN: Final = 0.8
+"""Part of the time between sweeps for which nobody else sweeps: less than all of it, so that a single process never misses
+its own turn."""
 
 WAIT_BOUNDS: Final = " ".join(str(milliseconds(bound)) for bound in JOB_WAIT_BOUNDS)
 
@@ -72,11 +76,17 @@ class WorkDesk(Desk):
         outcome: bytes = self.store.run("fail", *lease.name, lease.token, reason, MAX_RAISED)
         return outcome.decode()
 
-    def sweep(self) -> int:
-        """Brings back lost chunks and permits and wakes parked permits where there is work; answers the permits sent.
+    def sweep_in_turn(self) -> int:
+        """Sweeps, unless somebody has begun to a moment ago; answers the permits sent.
 
         To be called every second or so, by any number of processes.
         """
+        with self.store.reading() as redis:
+            is_due = redis.set(SWEPT, "", nx=True, px=milliseconds(TURN * self.settings.sweep_seconds))
+        return self.sweep() if is_due else 0
+
+    def sweep(self) -> int:
+        """Brings back lost chunks and permits and wakes parked permits where there is work; answers the permits sent."""
         settings = self.settings
         issued = self.store.run(
             "sweep", milliseconds(settings.permit_patience_seconds), settings.permits_per_process, self.may_send, QUEUES,
