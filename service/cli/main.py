@@ -7,7 +7,7 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from service.cli import bench, jobs, keys, names, positions, processes, regress, replay, simulate, sprt
+from service.cli import bench, jobs, keys, names, positions, processes, regress, replay, simulate, sprt, tune
 from service.cli.exits import DONE, FAILED, INTERRUPTED, UNREACHABLE, USAGE, Failed, UsageError
 from workers.errors import BlockyardError, Conflict, InvalidInput, LedgerUnavailable, NotFound
 from workers.logs import masked
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (simulate, bench, positions, names, jobs, replay, regress, sprt, processes, keys):
+for module in (simulate, bench, positions, names, jobs, replay, regress, sprt, tune, processes, keys):
     module.register(app)
 
 

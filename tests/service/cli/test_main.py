@@ -13,7 +13,7 @@ from tests.service.cli.conftest import Command
 COMMANDS = (
     "simulate", "judge", "perft", "policies", "rulesets", "bench", "submit", "jobs", "status", "watch", "results", "cancel",
     "pause", "resume", "restart", "delete", "workers", "replay", "up", "api", "worker", "scheduler",
-    "regress", "sprt", "plan", "keys",
+    "regress", "sprt", "plan", "tune", "keys",
 )  # fmt: skip
 READING = (
     "simulate", "judge", "perft", "policies", "rulesets", "bench", "jobs", "status", "watch", "results", "workers", "replay",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workers.engine import strategies
-from tests.workers.engine.engines import assert_same_rows, compiled_plies, lineup, literal_plies
+from tests.workers.engine.engines import assert_same_rows, compiled_plies, lineup, literal_plies, share
 from tests.workers.engine.test_policies import views_of_a_match
 from workers.engine.compile import is_cold
 from workers.engine.play import (
@@ -159,7 +159,7 @@ def test_fingerprints_tell_what_plays_otherwise_apart() -> None:
     assert len({resolve_policy(value, 2).fingerprint for value in values}) == len(values)
     # Results and regressions refer to these: whoever changes how a policy plays gives it a new version.
     assert {policy.name: resolve_policy(policy.name, 2).fingerprint for policy in CONSULTING} == {
-        "noisy": "a83e16f3c129b8b8", "pimc": "56139ce6961c7747", "endgame": "5905d17d0d1af4bb",
+        "noisy": "53c2e04ddbb73bfe", "pimc": "2e3affd02b18f4d9", "endgame": "94c6389ac27a4ce8",
     }  # fmt: skip
 
 
@@ -180,23 +180,9 @@ def test_noisy_is_random_at_its_rate() -> None:
     assert len({always.choose(views[0], DecisionRandom(mix64(word))) for word in range(60)}) == len(views[0].legal)
 
 
-def share(policies: list[Any], blocks: int, seed: int = 1) -> float:
-    """Of matches, how many the first place won."""
-    rows = play_blocks(lineup(policies, seed=seed), 0, blocks)
-    wins = sum((rows.winners[rotation :: len(policies)] == 1 << rotation).sum() for rotation in range(len(policies)))
-    return float(wins / len(rows.winners))
-
-
 def test_a_noisy_policy_is_a_bit_worse_and_worlds_make_a_better_one() -> None:
     assert 0.40 < share([{"name": "noisy", "rate": 0.05, "policy": "linear"}, "linear"], 2000) < 0.48
     assert share([{"name": "pimc", "worlds": 16}, "heaviest"], 150) > 0.85
-
-
-@pytest.mark.slow
-def test_pimc_beats_linear_by_what_its_worlds_promise() -> None:
-    # Over 20,000 matches .553 and .645; standard errors here .008 and .011.
-    assert share([{"name": "pimc", "worlds": 32}, {"name": "linear", "version": "1"}], 2000) > 0.53
-    assert share([{"name": "pimc", "worlds": 128}, {"name": "linear", "version": "1"}], 1000) > 0.60
 
 
 def test_the_large_kernel_is_there_only_where_it_is_needed() -> None:

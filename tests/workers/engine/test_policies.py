@@ -22,7 +22,7 @@ from workers.engine.rules import resolve_ruleset
 from workers.engine.tiles import Tile
 from workers.errors import InvalidInput
 
-NAMES = [policy.name for policy in NAMED]
+NAMES = list(dict.fromkeys(policy.name for policy in NAMED))
 
 
 def views_of_a_match(policy: Policy, ruleset: Any, players: int, seed: int) -> list[tuple[View, int, Placement]]:
@@ -137,16 +137,17 @@ def test_a_written_policy_and_its_name_are_the_same_program() -> None:
     assert resolve_policy({"name": "heaviest", "version": "1"}, 2).fingerprint == resolve_policy("heaviest", 2).fingerprint
     assert resolve_policy("linear", 2).fingerprint != resolve_policy("linear", 3).fingerprint
     assert resolve_policy("linear", 4).fingerprint == resolve_policy("linear", 8).fingerprint
-    prints = [resolve_policy(name, 2).fingerprint for name in NAMES]
-    assert len(set(prints)) == len(NAMES)
+    prints = [resolve_policy({"name": each.name, "version": each.version}, 2).fingerprint for each in NAMED]
+    assert len(set(prints)) == len(NAMED)
 
 
 def test_fingerprints_are_pinned() -> None:
     # A named policy that plays otherwise needs a new version; regressions refer to these.
     pinned = {name: resolve_policy(name, 2).fingerprint for name in ("random", "heaviest", "double", "linear")}
+    pinned["linear 1"] = resolve_policy({"name": "linear", "version": "1"}, 2).fingerprint
     assert pinned == {
         "random": "32a58430b5019a95", "heaviest": "f02e46cb0e8e9ebe", "double": "13686bf5fe16d0dc",
-        "linear": "afd69dd22be74cd9",
+        "linear": "f8c5c2e0947eca8b", "linear 1": "afd69dd22be74cd9",
     }  # fmt: skip
 
 

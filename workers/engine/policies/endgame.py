@@ -20,7 +20,8 @@ MAX_TILES: Final = 14
 """Tiles in all hands together: more take seconds for one world."""
 DEFAULT_WORLDS: Final = 1_000
 MAX_WORLDS: Final = 20_000
-DEFAULT_POLICY: Final = "linear"
+DEFAULT_POLICY: Final = {"name": "linear", "version": "2"}
+"""Pinned: a later `linear` must not change what this one plays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
-"""`linear`: a weighted sum of every feature; the weights come from a short search by self-play, for each number of players."""
+"""`linear`: a weighted sum of every feature, with weights for each number of players.
 
-from collections.abc import Mapping
+The weights of version 1 come from a short search by self-play, those of version 2 from `blockyard tune`.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from workers.engine.policies.named import NamedPolicy
@@ -25,12 +28,32 @@ WEIGHTS: Final[Mapping[int, Mapping[Feature, float]]] = {
 }  # fmt: skip
 """By number of players; five and more play with the weights for four."""
 
+TUNED: Final[Mapping[int, Mapping[Feature, float]]] = {
+    2: {
+        Feature.PIPS: 0.154, Feature.DOUBLE: 0.081, Feature.MOBILITY: 0.121, Feature.DISTINCT: 0.048,
+        Feature.NEXT_LACKS_ONE: 1.52, Feature.NEXT_LACKS_BOTH: 0.796, Feature.UNSEEN: -0.417,
+        Feature.OTHER_LACKS: 0.141, Feature.NO_FOLLOW_UP: -0.305, Feature.EQUAL_ENDS: 0.895,
+    },
+    3: {
+        Feature.PIPS: 0.138, Feature.DOUBLE: 0.513, Feature.MOBILITY: 0.481, Feature.DISTINCT: -0.205,
+        Feature.NEXT_LACKS_ONE: 0.988, Feature.NEXT_LACKS_BOTH: 0.091, Feature.UNSEEN: -0.301,
+        Feature.OTHER_LACKS: 0.244, Feature.NO_FOLLOW_UP: -0.248, Feature.EQUAL_ENDS: 0.682,
+    },
+    4: {
+        Feature.PIPS: 0.152, Feature.DOUBLE: 1.142, Feature.MOBILITY: 0.567, Feature.DISTINCT: 0.135,
+        Feature.NEXT_LACKS_ONE: 0.628, Feature.NEXT_LACKS_BOTH: 0.031, Feature.UNSEEN: -0.387,
+        Feature.OTHER_LACKS: 0.231, Feature.NO_FOLLOW_UP: -0.585, Feature.EQUAL_ENDS: 0.873,
+    },
+}  # fmt: skip
+"""Found by `blockyard tune` from the weights above; the records of the runs are `deploy/tuning/linear-<players>.json`."""
 
-def program(players: int) -> Program:
-    """The weighted sum for this number of players."""
-    return Program(weights=thousandths(WEIGHTS[min(players, 4)]))
+
+def weighing(weights: Mapping[int, Mapping[Feature, float]]) -> Callable[[int], Program]:
+    """The weighted sum for each number of players."""
+    return lambda players: Program(weights=thousandths(weights[min(players, 4)]))
 
 
-POLICY: Final = NamedPolicy(
-    "linear", "1", "The greatest weighted sum of all features, with weights found by self-play", program
+FIRST: Final = NamedPolicy(
+    "linear", "1", "The greatest weighted sum of all features, with weights found by self-play", weighing(WEIGHTS)
 )
+POLICY: Final = NamedPolicy("linear", "2", "The greatest weighted sum of all features, with tuned weights", weighing(TUNED))

@@ -17,7 +17,8 @@ from workers.engine.rules import Ruleset
 
 RATE_UNIT: Final = 1_000_000
 """A rate of 1 is stored as this many millionths."""
-DEFAULT_POLICY: Final = "linear"
+DEFAULT_POLICY: Final = {"name": "linear", "version": "2"}
+"""Pinned: a later `linear` must not change what this one plays."""
 DEFAULT_RATE: Final = 0.05
 _AT_RANDOM: Final = Program(finish=Finish.RANDOM)
 

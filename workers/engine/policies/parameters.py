@@ -36,7 +36,7 @@ class Reader:
             return default
         return value
 
-    def policy(self, name: str, default: str) -> Plan:
+    def policy(self, name: str, default: object) -> Plan:
         """A policy within this one."""
         try:
             return self.resolve(self.fields.get(name, default))
@@ -44,7 +44,7 @@ class Reader:
             self.errors.extend(refusal.below(name).errors)
             return Programmed(Program())
 
-    def program(self, name: str, default: str) -> Program:
+    def program(self, name: str, default: object) -> Program:
         """A policy within this one that must be fast: preferences and weights alone."""
         plan = self.policy(name, default)
         if isinstance(plan, Programmed):

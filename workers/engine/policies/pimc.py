@@ -22,7 +22,8 @@ from workers.engine.tiles import Tile, set_size
 
 MAX_WORLDS: Final = 4096
 DEFAULT_WORLDS: Final = 32
-DEFAULT_PLAYOUT: Final = "linear"
+DEFAULT_PLAYOUT: Final = {"name": "linear", "version": "2"}
+"""Pinned: a later `linear` must not change what this one plays."""
 EXACT: Final = "exact"
 """The playout that is perfect play."""
 WORD_TILES: Final = 64

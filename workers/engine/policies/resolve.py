@@ -29,7 +29,7 @@ from workers.errors import FieldError, InvalidInput
 
 NAMED: Final[tuple[NamedPolicy, ...]] = (
     random.POLICY, random_tile.POLICY, heaviest.POLICY, lightest.POLICY, double.POLICY, mobility.POLICY, balance.POLICY,
-    starver.POLICY, linear.POLICY,
+    starver.POLICY, linear.FIRST, linear.POLICY,
 )  # fmt: skip
 """Every named program, in the order in which they are listed; of several versions the highest stands last."""
 
