@@ -4,7 +4,9 @@ import math
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import yaml
 from service.client import Client
 from tests.deploy.manifests import documents, of_kind
 from tests.deploy.watching import GRAFANA, PROMETHEUS, Prometheus, dashboard_queries, dashboards, program, rules, watching
-from tests.servers import RedisServer, WorkerFactory, poll
+from tests.servers import RedisServer, RunningWorker, WorkerFactory, poll
 from tests.service.running import serving
 
 METRIC = re.compile(r"\bblockyard_[a-z0-9_]+")
@@ -128,10 +130,10 @@ SHORT = {"preset": "block", "ends": {"target": 40}}
 JOB = {
     "seed": 11,
     "scenarios": [
-        {"policies": ["heaviest", "random"], "matches": 120_000},
+        {"policies": ["heaviest", "random"], "matches": 500_000},
         {
             "policies": ["random", "heaviest", "double"],
-            "matches": 60_000,
+            "matches": 200_000,
             "ruleset": {"preset": "block", "ends": {"target": 40}},
         },
     ],
@@ -153,8 +155,9 @@ def played(client: Client, *jobs: str) -> dict[tuple[str, str, str], int]:
 
 
 def work_under_watch(
-    folder: Path, redis_url: str, worker_factory: WorkerFactory, disturb: Callable[[Client, str], None] | None = None
-) -> None:
+    folder: Path, redis_url: str, worker_factory: WorkerFactory,
+    disturb: Callable[[Client, str, RunningWorker], None] | None = None,
+) -> None:  # fmt: skip
     """A regression and a job on a worker and two replicas, `disturb` in between; then everything that operators ask."""
     with (
         serving(redis_url, sweep_seconds=0.2, fold_seconds=0.1) as one,
@@ -164,7 +167,9 @@ def work_under_watch(
         Client(one.url) as client,
     ):
         store.config_set("maxmemory", 2**30)
-        worker_factory(url=redis_url, audit_every=1, chunk_seconds=0.1)
+        poll(lambda: prometheus.value("max(blockyard_redis_up)") == 1, pause=0.1)
+        moving = Moving(prometheus)
+        worker = worker_factory(url=redis_url, audit_every=1, chunk_seconds=0.1)
         http = httpx2.Client(base_url=one.url, trust_env=False)
         http.put("/v1/regressions/nightly", json=NIGHTLY).raise_for_status()
         run = http.post("/v1/regressions/nightly/runs", json={}).raise_for_status().json()["id"]
@@ -175,7 +180,7 @@ def work_under_watch(
         seen = prometheus.value("sum(blockyard:matches:rate5m)") or 0.0
         job = client.submit(JOB)["id"]
         if disturb is not None:
-            disturb(client, job)
+            disturb(client, job, worker)
         client.wait(job)
         poll(lambda: http.get(f"/v1/regressions/nightly/runs/{run}").json()["state"] == "done", pause=0.1)
         expected = played(client, first, job, f"{run}.0")
@@ -191,7 +196,41 @@ def work_under_watch(
         poll(lambda: prometheus.value('sum(blockyard_http_requests_total{route="/v1/policies"})') == 7, pause=0.2)
         poll(lambda: (prometheus.value("sum(blockyard:matches:rate5m)") or 0.0) > seen, pause=0.2)
         everything_answers(prometheus)
+        moving.wait()
         http.close()
+
+
+STEADY = ("blockyard_redis_up", "blockyard_redis_memory_limit_bytes", "blockyard_jobs_without_engine", "blockyard:http_errors")
+"""What a job that goes well does not move: an alert's rule test shows each of them at other values."""
+
+
+class Moving:
+    """Knows every query of every dashboard as it was before, and which have moved since: no series, then some, counts too."""
+
+    def __init__(self, prometheus: Prometheus) -> None:
+        self._prometheus = prometheus
+        self._begun = time.monotonic()
+        self._first = {query: set(prometheus.ask(query)) for query in set(dashboard_queries()) if not _is_steady(query)}
+
+    def wait(self) -> None:
+        """Until every query has moved; names those that do not."""
+        with suppress(AssertionError):
+            poll(self._all_have, pause=0.2)
+        assert not list(self._first), "these did not move"
+
+    def _all_have(self) -> bool:
+        for query, first in list(self._first.items()):
+            # Chunks are short: what they moved for a moment is found among all that was seen since.
+            seconds = max(1, int(time.monotonic() - self._begun))
+            changes = self._prometheus.ask(f"changes(({query})[{seconds}s:500ms])")
+            named = {frozenset(pair for pair in labels if pair[0] != "__name__") for labels in first}
+            if any(count > 0 or labels not in named for labels, count in changes.items()):
+                del self._first[query]
+        return not self._first
+
+
+def _is_steady(query: str) -> bool:
+    return any(name in query for name in STEADY)
 
 
 BY_LOAD = {"BlockyardApiErrors", "BlockyardApiSlow"}
@@ -233,11 +272,15 @@ def test_a_real_prometheus_sees_a_real_job(tmp_path: Path, redis_url: str, worke
 def test_counters_are_exact_after_kills_and_a_restart_of_redis(
     tmp_path: Path, own_redis: RedisServer, worker_factory: WorkerFactory
 ) -> None:
-    def disturb(client: Client, job: str) -> None:
+    def disturb(client: Client, job: str, worker: RunningWorker) -> None:
         poll(lambda: client.job(job)["progress"]["matches_done"] > 0)
+        for child in worker.children():
+            child.kill()
         own_redis.stop(9)
         own_redis.start()
         with redis.Redis.from_url(own_redis.url) as store:
             store.config_set("maxmemory", 2**30)
+        worker.stop(9)
+        worker_factory(name="two", url=own_redis.url, audit_every=1, chunk_seconds=0.1)
 
     work_under_watch(tmp_path, own_redis.url, worker_factory, disturb)
