@@ -172,6 +172,11 @@ class Proxy:
         self._is_refusing = True
         return self.break_connections()
 
+    def turn_to(self, host: str) -> None:
+        """From now on forwards to the same port of another host."""
+        self._target = host, self._target[1]
+        self.break_connections()
+
     def swallow(self) -> None:
         """Nothing passes any more, though connections stay open, as if a cable were pulled; until `mend`."""
         self._passing.clear()
