@@ -128,6 +128,15 @@ def _stock(played: RoundRecord, shown: int) -> list[Tile]:
 
 def _drawings(words: Words, played: RoundRecord, shown: int) -> dict[str, Any]:
     """The line for wide and for narrow screens; the style sheet shows one of them."""
+    title = words("replay.drawing", ply=shown, plies=len(played.plies))
+    return {
+        name: draw_line_in_page(played.plies, title, f"line {name}", shown=shown, row=row, captions=captions(words))
+        for name, row in (("broad", ROW), ("slim", NARROW_ROW))
+    }
+
+
+def captions(words: Words) -> Captions:
+    """What drawings say in the reader's language."""
 
     def tile(ply: Ply, number: int) -> str:
         assert ply.placement is not None
@@ -136,9 +145,4 @@ def _drawings(words: Words, played: RoundRecord, shown: int) -> dict[str, Any]:
     def port(port: Port) -> str:
         return words("replay.port", port=str(port), value=port.value)
 
-    captions = Captions(tile, port, words("replay.empty"))
-    title = words("replay.drawing", ply=shown, plies=len(played.plies))
-    return {
-        name: draw_line_in_page(played.plies, title, f"line {name}", shown=shown, row=row, captions=captions)
-        for name, row in (("broad", ROW), ("slim", NARROW_ROW))
-    }
+    return Captions(tile, port, words("replay.empty"))

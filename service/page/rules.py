@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from service.drawing import draw_line_in_page
+from service.laying import NARROW_ROW, ends_of
 from service.page.rendering import render
+from service.page.replays import captions
 from service.page.words import Words
 from workers.engine.explained import CHOICES, EXPLANATIONS, describe_rulesets
+from workers.engine.reference import Placement, Ply
 from workers.engine.rules import Ruleset, resolve_ruleset
 
 PLAYERS: Final = (2, 3, 4)
@@ -18,6 +22,12 @@ AWARDS: Final = (
 )  # fmt: skip
 """How a round of `block` ends, the pips left by seat, and what the seat with the fewest adds; None: nobody adds anything."""
 GLOSSARY: Final = ("tile", "double", "set", "line", "ply", "round", "leader", "stock", "hidden")
+
+EXAMPLE: Final = tuple(
+    Ply(number % 2, (), Placement(tile, end))
+    for number, (tile, end) in enumerate([((1, 4), None), ((1, 1), 1), ((4, 4), 4), ((3, 4), 4)])
+)
+"""A short line, drawn beside what is said of ports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +44,13 @@ class Explained:
 
 def rules_page(words: Words) -> str:
     """The page."""
-    parameters = parameter_texts(words)
-    return render(words, "rules.html", rulesets=explained(words), parameters=parameters, awards=AWARDS, glossary=GLOSSARY)
+    drawn = draw_line_in_page(
+        EXAMPLE, words("rules.example"), "line", shown=len(EXAMPLE), row=NARROW_ROW, captions=captions(words)
+    )
+    return render(
+        words, "rules.html", rulesets=explained(words), parameters=parameter_texts(words), awards=AWARDS, glossary=GLOSSARY,
+        drawn=drawn, ports=ends_of(EXAMPLE),
+    )  # fmt: skip
 
 
 def explained(words: Words) -> list[Explained]:

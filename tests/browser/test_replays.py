@@ -111,6 +111,7 @@ def test_keys_and_links_move_through_a_round_and_share_it(browser: Browser, site
     expect(told).to_contain_text("Ply 3 of")
     assert page.evaluate("() => document.activeElement.id") == "step-on", "the focus stays where it was"
     assert slider.input_value() == "3"
+    expect(page.get_by_role("status").and_(page.locator("[data-announced]"))).to_contain_text("Ply 3 of")
     page.locator("#ply-5").click()
     expect(told).to_contain_text("Ply 5 of")
     assert page.evaluate("() => performance.timeOrigin") == loaded, "nothing was loaded anew"

@@ -99,6 +99,7 @@ def test_a_page_speaks_the_language_that_is_asked_for(http: httpx2.Client, langu
     assert f'<html lang="{language}">' in answer.text
     assert f"<h1>{title}</h1>" in answer.text
     assert "None" not in answer.text
+    assert re.findall('data-port="([^"]*)"', answer.text) == ["[1|1] B", "[3|4] low"]
     for ruleset in explained(ALL[language]):
         for text in (*ruleset.rules, *ruleset.choices):
             assert text.replace("'", "&#39;") in answer.text

@@ -5,6 +5,7 @@
   const slider = document.querySelector("[data-slider]");
   const board = document.querySelector("[data-replay]");
   const range = slider.elements.ply;
+  const announced = document.querySelector("[data-announced]");
   let wanted = 0;
 
   slider.querySelector("button").hidden = true;
@@ -29,6 +30,8 @@
     }
     const focused = document.activeElement?.id;
     board.innerHTML = fresh.innerHTML;
+    // Screen readers tell what changes in a place that stays.
+    announced.textContent = board.querySelector(".told").textContent.replace(/\s+/g, " ").trim();
     range.value = ply;
     history.replaceState(null, "", address);
     dress();
