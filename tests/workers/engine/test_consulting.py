@@ -1,6 +1,9 @@
 """Policies that consult others: both engines alike, what they promise, and what is refused."""
 
+import subprocess
+import sys
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,7 @@ from workers.engine.rules import resolve_ruleset
 from workers.errors import InvalidInput
 from workers.jobs.spec import make_scenario
 
+ROOT = Path(__file__).parents[3]
 programs = st.one_of(st.just("linear"), st.just("random"), strategies.written)
 pimc = st.fixed_dictionaries({"name": st.just("pimc"), "worlds": st.integers(1, 3), "playout": programs})
 noisy = st.fixed_dictionaries(
@@ -192,6 +196,20 @@ def test_the_large_kernel_is_there_only_where_it_is_needed() -> None:
     assert kernel_of(ruleset, (plain, noise)) == SEARCH_KERNEL
     play_blocks(Lineup(ruleset, (plain, noise), 2, 1), 0, 1)
     assert not is_cold(SEARCH_KERNEL)
+
+
+def test_a_new_process_plays_the_same_with_the_kernel_from_the_cache() -> None:
+    code = (
+        "from tests.workers.engine.engines import lineup\n"
+        "from workers.engine.play import play_blocks\n"
+        "from workers.engine.scalar.match import play_matches\n"
+        "rows = play_blocks(lineup(['endgame', {'name': 'pimc', 'worlds': 4, 'playout': 'exact'}], seed=6), 0, 2)\n"
+        "print(sum(play_matches.stats.cache_hits.values()), rows.scores.tolist())\n"
+    )
+    rows = play_blocks(lineup(["endgame", {"name": "pimc", "worlds": 4, "playout": "exact"}], seed=6), 0, 2)
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout == f"1 {rows.scores.tolist()}\n"
 
 
 @pytest.mark.parametrize(

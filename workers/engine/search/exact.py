@@ -2,10 +2,23 @@
 
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import bit, highest, word
-from workers.engine.scalar.layout import EMPTY, PARTNERS, PLAYERS, ZERO, Integers, Words
+from workers.engine.scalar.layout import EMPTY, NONE, PARTNERS, PLAYERS, ZERO, Integers, Word, Words
 from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
 from workers.engine.search.best import ends_by, legal_words
-from workers.engine.search.layout import Search
+from workers.engine.search.layout import (
+    ALPHA,
+    BEST,
+    BETA,
+    LATER,
+    LEFT_END,
+    MOST,
+    MOVER,
+    PLACED,
+    REST,
+    RIGHT_END,
+    SIDE,
+    Search,
+)
 
 _WINNERS = 16
 """An end is coded as award times this, plus the winning seat and one; 0 where nobody wins."""
@@ -26,58 +39,74 @@ def exact_worth(
     rules: Integers, tile_sets: Words, figures: Integers, search: Search, leader: int, seat: int, placed: int, left_end: int,
     right_end: int,
 ) -> int:  # fmt: skip
-    """What it is worth to `seat` to place a tile of the hands in `search.hands`, after which the ends are these."""
-    search.hands[word(2 * seat)] &= ~bit(placed)
-    end = _after(rules, tile_sets, figures, search.hands, leader, seat, left_end, right_end, -_FAR, _FAR)
-    return worth(rules, end, seat)
+    """What it is worth to `seat` to place a tile of the hands in `search.hands`, after which the ends are these.
 
-
-@compiled()
-def _after(
-    rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int, placer: int, left_end: int,
-    right_end: int, alpha: int, beta: int,
-) -> int:  # fmt: skip
-    """The best end after `placer` has placed: who cannot play passes, then the next who can chooses.
-
-    `alpha` is what the side of seat 0 has for certain elsewhere, `beta` what the other side leaves it at most.
+    The tree is walked with a stack in `search`: a function that calls itself cannot be kept in numba's cache.
     """
+    hands, numbers, sets = search.hands, search.stack, search.stack_sets
+    hands[word(2 * seat)] &= ~bit(placed)
+    are_two = rules[PLAYERS] == 2 or rules[PARTNERS] != 0
+    placer = seat
+    # What the side of seat 0 has for certain elsewhere, and what the other side leaves it at most.
+    alpha, beta = -_FAR, _FAR
+    depth = ZERO
+    while True:
+        end, mover, left, right = _after(rules, tile_sets, figures, hands, leader, placer, left_end, right_end)
+        if end < 0:
+            row = word(depth)
+            numbers[row, MOVER], numbers[row, SIDE] = mover, 0
+            numbers[row, LEFT_END], numbers[row, RIGHT_END] = left_end, right_end
+            numbers[row, BEST], numbers[row, MOST], numbers[row, ALPHA], numbers[row, BETA] = 0, -_FAR, alpha, beta
+            sets[row, REST], sets[row, LATER] = left, right
+            depth += 1
+        else:
+            while depth > 0:
+                row = word(depth - 1)
+                mover = numbers[row, MOVER]
+                hands[word(2 * mover)] ^= sets[row, PLACED]
+                value = worth(rules, end, mover)
+                if value > numbers[row, MOST]:
+                    numbers[row, BEST], numbers[row, MOST] = end, value
+                    if are_two:
+                        if side_of(rules, mover) == 0:
+                            numbers[row, ALPHA] = max(numbers[row, ALPHA], value)
+                        else:
+                            numbers[row, BETA] = min(numbers[row, BETA], -value)
+                        if numbers[row, ALPHA] >= numbers[row, BETA]:
+                            sets[row, REST], sets[row, LATER] = EMPTY, EMPTY
+                if sets[row, REST] | sets[row, LATER]:
+                    break
+                end = numbers[row, BEST]
+                depth -= 1
+            if depth == 0:
+                return worth(rules, end, seat)
+        row = word(depth - 1)
+        if sets[row, REST] == 0:
+            sets[row, REST], sets[row, LATER], numbers[row, SIDE] = sets[row, LATER], EMPTY, 1
+        tile = highest(sets[row, REST])
+        one = bit(tile)
+        placer = numbers[row, MOVER]
+        sets[row, REST] ^= one
+        sets[row, PLACED] = one
+        hands[word(2 * placer)] ^= one
+        left_end, right_end = ends_by(figures, tile, numbers[row, SIDE], numbers[row, LEFT_END], numbers[row, RIGHT_END])
+        alpha, beta = numbers[row, ALPHA], numbers[row, BETA]
+
+
+@compiled(inline=True)
+def _after(
+    rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int, placer: int, left_end: int, right_end: int
+) -> tuple[int, int, Word, Word]:
+    """(coded end or -1, who moves, its tiles for the left and the right end) after `placer` has placed; the others pass."""
     players = rules[PLAYERS]
     if hands[word(2 * placer)] == 0:
-        return pips_outside(rules, tile_sets, hands, side_of(rules, placer)) * _WINNERS + placer + 1
+        return pips_outside(rules, tile_sets, hands, side_of(rules, placer)) * _WINNERS + placer + 1, NONE, EMPTY, EMPTY
     mover = placer
     left = right = EMPTY
     for _ in range(players):
         mover = mover + 1 if mover + 1 < players else 0
         left, right = legal_words(tile_sets, hands[word(2 * mover)], left_end, right_end)
         if left | right:
-            break
-    if not left | right:
-        winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
-        return award * _WINNERS + winner + 1
-    are_two = players == 2 or rules[PARTNERS] != 0
-    best, most = ZERO, -_FAR
-    side = ZERO
-    rest = left
-    while True:
-        if rest == 0:
-            if side or right == 0:
-                break
-            side, rest = side + 1, right
-        tile = highest(rest)
-        one = bit(tile)
-        rest ^= one
-        first, second = ends_by(figures, tile, side, left_end, right_end)
-        hands[word(2 * mover)] ^= one
-        end = _after(rules, tile_sets, figures, hands, leader, mover, first, second, alpha, beta)
-        hands[word(2 * mover)] ^= one
-        value = worth(rules, end, mover)
-        if value > most:
-            best, most = end, value
-            if are_two:
-                if side_of(rules, mover) == 0:
-                    alpha = max(alpha, value)
-                else:
-                    beta = min(beta, -value)
-                if alpha >= beta:
-                    break
-    return best
+            return NONE, mover, left, right
+    winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
+    return award * _WINNERS + winner + 1, NONE, EMPTY, EMPTY

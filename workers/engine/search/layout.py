@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from workers.engine.policies.pimc import WORD_TILES
 from workers.engine.policies.plan import STAGE_NUMBERS, Kind, Plan, Stage
 from workers.engine.policies.program import FEATURES, MAX_PREFERENCES, Program
 from workers.engine.scalar.layout import MAX_SEATS, Integers, Words
@@ -24,6 +25,14 @@ STAGE_COLUMNS = KEYS + 1
 _WORLDS: Final = {Kind.PIMC: 0, Kind.ENDGAME: 1}
 """By kind of stage: which of its numbers is how many worlds it looks at."""
 MAX_KEYS: Final = MAX_PREFERENCES + 1
+
+
+# Columns of the stack of perfect play: numbers, and sets of tiles.
+MOVER, LEFT_END, RIGHT_END, SIDE, BEST, MOST, ALPHA, BETA = range(8)
+STACK_COLUMNS = 8
+REST, LATER, PLACED = range(3)
+STACK_SETS = 3
+"""The tiles that are still to be tried at the end that is being tried, those for the other end, and the one that lies now."""
 
 
 class Search(NamedTuple):
@@ -45,6 +54,10 @@ class Search(NamedTuple):
     """[2 * MAX_SEATS] room: the hands of a playout."""
     lacks: Words
     """[MAX_SEATS] room: what seats are known to lack in a playout."""
+    stack: Integers
+    """[WORD_TILES, STACK_COLUMNS] room: the way down a tree, a row for each tile placed."""
+    stack_sets: Words
+    """[WORD_TILES, STACK_SETS] room: the sets of tiles that belong to it."""
 
 
 def encode_search(plans: Sequence[Plan]) -> Search:
@@ -57,7 +70,8 @@ def encode_search(plans: Sequence[Plan]) -> Search:
         firsts, np.array([_columns(stage) for stage in stages], np.int64), np.array([_keys(stage.program) for stage in stages]),
         np.array([stage.program.simplified().encode() for stage in stages], np.int64),
         np.zeros((worlds, MAX_SEATS), np.uint64), np.zeros(worlds, np.uint64), np.zeros(2 * MAX_SEATS, np.uint64),
-        np.zeros(MAX_SEATS, np.uint64),
+        np.zeros(MAX_SEATS, np.uint64), np.zeros((WORD_TILES, STACK_COLUMNS), np.int64),
+        np.zeros((WORD_TILES, STACK_SETS), np.uint64),
     )  # fmt: skip
 
 
