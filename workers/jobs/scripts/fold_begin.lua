@@ -2,7 +2,9 @@
 -- token, milliseconds of the lock, who asks, milliseconds of patience.
 local unfolded = redis.call('SMEMBERS', key('unfolded'))
 local folder, begun_at = string.match(redis.call('GET', key('folder')) or '', '^(%S+) (%d+)$')
-if folder and folder ~= ARGV[3] and now - number(begun_at) < number(ARGV[4]) then
+-- A time to come is of a clock that has been put back: nobody waits for it.
+local age = now - number(begun_at)
+if folder and folder ~= ARGV[3] and age >= 0 and age < number(ARGV[4]) then
     return {}
 end
 if #unfolded == 0 or not redis.call('SET', key('folding'), ARGV[1], 'NX', 'PX', ARGV[2]) then
