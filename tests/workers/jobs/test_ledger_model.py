@@ -71,7 +71,7 @@ class LedgerModel(RuleBasedStateMachine):
         sent: list[Permit] = []
         chosen = Settings(
             chunk_blocks=chunk_blocks, first_chunk_blocks=2, chunk_growth=2, audit_every=audit_every, lease_seconds=600,
-            permit_patience_seconds=600, audit_patience_seconds=0.001,
+            permit_patience_seconds=600, worker_life_seconds=600, audit_patience_seconds=0.001,
         )  # fmt: skip
         self.bench = Bench(Ledger(connect(self.server.url), send=sent.append, settings=chosen), sent)
         self.ledger = self.bench.ledger
