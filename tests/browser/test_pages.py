@@ -99,21 +99,23 @@ def test_a_keyboard_reaches_everything_in_order(browser: Browser, site: Site) ->
     context.close()
 
 
+PAINTED = """() => new Promise((tell) => new PerformanceObserver((list) => {
+  const paint = list.getEntriesByName('first-contentful-paint')[0];
+  if (paint) tell(paint.startTime / 1000);
+}).observe({type: 'paint', buffered: true}))"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_painted_at_once(browser: Browser, site: Site, name: str) -> None:
-    """The best of some: a busy machine is late for other reasons."""
-    seconds = []
+    """The best of some; a machine that is busy with other things is as late with a line of bare text."""
+    seconds: dict[str, list[float]] = {"/healthz": [], site.paths[name]: []}
     for _ in range(5):
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(site.url + site.paths[name], wait_until="load")
-        painted = page.evaluate(
-            """() => new Promise((tell) => new PerformanceObserver((list) => {
-                const paint = list.getEntriesByName('first-contentful-paint')[0];
-                if (paint) tell(paint.startTime);
-            }).observe({type: 'paint', buffered: true}))"""
-        )
-        seconds.append(painted / 1000)
-        context.close()
-    assert min(seconds) < FIRST_PAINT_SECONDS, seconds
+        for path, found in seconds.items():
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(site.url + path, wait_until="load")
+            found.append(page.evaluate(PAINTED))
+            context.close()
+    bare, painted = (min(found) for found in seconds.values())
+    assert painted < max(FIRST_PAINT_SECONDS, 6 * bare), seconds
