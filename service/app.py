@@ -21,7 +21,6 @@ from service.events import Feeds
 from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
 from service.openapi import describe, operation_id
-from service.page import login
 from service.page import routes as page
 from service.routes import events, health, jobs, metrics, named, positions, regressions, replays
 from service.settings import ServiceSettings
@@ -64,7 +63,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         open_house=is_open_house(settings), insecure=settings.insecure,
     )  # fmt: skip
     app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
-    app.state.routes = [route for router in (*ROUTERS, page.router, login.router) for route in router.routes]
+    app.state.routes = [route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes]
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)

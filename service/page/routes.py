@@ -26,13 +26,14 @@ Position = Annotated[int, Query(ge=0)]
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
+ROUTERS: Final = (router, verdict_routes.router, replay_routes.router, submitting.router, login.router)
+"""Of all pages."""
+
+
 def mount(app: FastAPI) -> None:
     """Add the pages and their files to the application."""
-    app.include_router(router)
-    app.include_router(verdict_routes.router)
-    app.include_router(replay_routes.router)
-    app.include_router(submitting.router)
-    app.include_router(login.router)
+    for each in ROUTERS:
+        app.include_router(each)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")
 

@@ -189,6 +189,12 @@ def test_a_tournament_shows_its_ratings_and_pairs(http: httpx2.Client, hands: Ha
     assert "Tournament" not in load(http, f"/jobs/{http.post('/v1/jobs', json={'matrix': matrix}).json()['id']}").words
 
 
+@pytest.mark.parametrize(("path", "allowed"), [("/jobs", "POST"), ("/jobs/x/cancel", "POST"), ("/workers", "GET, HEAD")])
+def test_what_a_page_cannot_do_is_told(http: httpx2.Client, path: str, allowed: str) -> None:
+    answer = http.request("GET" if allowed == "POST" else "PUT", path)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, allowed)
+
+
 def test_an_unknown_job_has_a_page_that_says_so(http: httpx2.Client) -> None:
     assert "Not found" in load(http, "/jobs/unknown", 404).words
 
