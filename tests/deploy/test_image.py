@@ -206,7 +206,7 @@ PIP_REACHES = ("PIP_INDEX_URL", "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "HTTPS_PROXY"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(2700)
 def test_the_image_has_kernels_for_every_processor(image: Image) -> None:
     found = sorted(folder.name.rsplit("-", 1)[0] for folder in (image.built / "kernels").iterdir())
     assert found == list(KERNELS)
@@ -215,7 +215,7 @@ def test_the_image_has_kernels_for_every_processor(image: Image) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(2700)
 @pytest.mark.parametrize("flags", [GENERIC, ""], ids=["the plainest processor", "this one"])
 def test_the_image_plays_what_these_sources_play(image: Image, tmp_path: Path, flags: str) -> None:
     """Without network, with as little memory to write to as the manifests give."""
@@ -232,7 +232,7 @@ def test_the_image_plays_what_these_sources_play(image: Image, tmp_path: Path, f
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(2700)
 def test_the_image_serves_as_api_worker_and_scheduler(image: Image, redis_url: str, tmp_path: Path) -> None:
     port, key = free_port(), "a key of at least thirty-two characters"
     settings = {"BLOCKYARD_REDIS_URL": redis_url, "BLOCKYARD_ADMIN_KEY": key, "BLOCKYARD_HOST": "127.0.0.1"}
