@@ -1,6 +1,7 @@
 """One API process: uvicorn on the application of `service.app`, told to let go of its streams before it waits for them."""
 
 import asyncio
+import gc
 import socket
 from typing import Final
 
@@ -15,6 +16,8 @@ from service.settings import ServiceSettings
 from workers.logs import log_in_lines
 
 KEEP_ALIVE_SECONDS: Final = 30
+COLLECTED_AFTER: Final = (50_000, 20, 50)
+"""Objects, and rounds of each age, after which garbage is collected: the small change of some hundred requests."""
 
 
 class Server(uvicorn.Server):
@@ -49,5 +52,10 @@ def serve(host: str | None, port: int | None, descriptor: int | None = None, *, 
         app, host=host, port=port, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=settings.shutdown_seconds, server_header=False, log_config=None, access_log=False,
     )  # fmt: skip
+    # What is there now stays: without this the collector looks at hundreds of thousands of objects again and again, and every
+    # request waits for it.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_AFTER)
     with server_socket, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(Server(config, app.state.service.feeds).serve(sockets=[server_socket]))

@@ -44,14 +44,22 @@ class ServiceState:
         return Regressions(RegressionStore(self.ledger))
 
 
-async def state_of(request: Request) -> ServiceState:
+def state_of(request: Request) -> ServiceState:
     """The state of the application that got the request."""
     return cast(ServiceState, request.app.state.service)
 
 
-async def caller_of(request: Request) -> Caller:
+def caller_of(request: Request) -> Caller:
     """Whose request it is; the gate has seen to it. What is made belongs to the caller's name."""
     return cast(Caller, request.state.caller)
+
+
+async def _state_of(request: Request) -> ServiceState:
+    return state_of(request)
+
+
+async def _caller_of(request: Request) -> Caller:
+    return caller_of(request)
 
 
 async def once_each(request: Request) -> None:
@@ -84,8 +92,8 @@ async def run_id_of(id: Annotated[str, Path(description="A run's id.", examples=
     return id
 
 
-StateOf = Annotated[ServiceState, Depends(state_of)]
-CallerOf = Annotated[Caller, Depends(caller_of)]
+StateOf = Annotated[ServiceState, Depends(_state_of)]
+CallerOf = Annotated[Caller, Depends(_caller_of)]
 JobId = Annotated[str, Depends(job_id_of)]
 RegressionName = Annotated[str, Depends(regression_name_of)]
 RunId = Annotated[str, Depends(run_id_of)]

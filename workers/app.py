@@ -75,6 +75,7 @@ def run_worker(processes: int, name: str | None = None) -> None:
     log_in_lines(settings.log_format)
     # Its reason is pickled messages from strangers; these workers take JSON alone.
     warnings.filterwarnings("ignore", category=SecurityWarning)
+    os.nice(settings.niceness)
     ledger = open_ledger(settings)
     ledger.ping()
     if is_cold():

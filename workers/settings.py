@@ -54,6 +54,9 @@ class Settings(BaseSettings):
     webhook_allow_private: bool = False
     """Whether webhooks may call loopback, link-local and private addresses."""
 
+    niceness: Annotated[int, Field(ge=0, le=19)] = 0
+    """How far a worker stands back for everything else on its machine; `up` sets 5, since answers are waited for beside it."""
+
     sweep_seconds: Seconds = 1.0
     fold_seconds: Seconds = 0.25
     beat_seconds: Seconds = 2.0

@@ -1,4 +1,7 @@
-"""The audit log: who changed what, one line of JSON each, in the log and, where one is set, in a file of its own."""
+"""The audit log: who changed what, one line of JSON each, in a file of its own where one is set, else in the log.
+
+In a file the line has the number of its request, under which the log tells the rest.
+"""
 
 import logging
 import os
@@ -28,8 +31,8 @@ class Audit:
         """Tells that the present caller did this, such as `audit("job submitted", job="...")`."""
         caller = CALLER.get()
         told = {"by": caller.name, "role": caller.role, **what}
-        log.info(action, extra=told)
         if self._path is None:
+            log.info(action, extra=told)
             return
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = {"time": moment, "action": action, **told, "request_id": REQUEST_ID.get()}

@@ -34,6 +34,9 @@ from service.settings import ServiceSettings
 
 API_PORT: Final = 8000
 AUDIT_VARIABLE: Final = "BLOCKYARD_AUDIT_LOG"
+NICE_VARIABLE: Final = "BLOCKYARD_NICENESS"
+NICENESS: Final = "5"
+"""Players stand back for the API beside them, whose answers are waited for."""
 QUICK_SECONDS: Final = 8.0
 """Workers that are not ready after this are compiling the engine, which is worth a word."""
 SAME_REQUEST_SECONDS: Final = 1.0
@@ -141,7 +144,7 @@ def _start(
     port = server.getsockname()[1]
     if plan.port is None and port != API_PORT:
         say(f"port {API_PORT} is taken; using {port}")
-    environment = {AUDIT_VARIABLE: str(folder.audit), **os.environ, URL_VARIABLE: url}
+    environment = {AUDIT_VARIABLE: str(folder.audit), NICE_VARIABLE: NICENESS, **os.environ, URL_VARIABLE: url}
     blockyard = (*PYTHON_MODULE, "service.cli")
     here = _reachable(plan.host)
     api = ["api", "--host", plan.host, "--port", str(port), "--descriptor", str(server.fileno())]

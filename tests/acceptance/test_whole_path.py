@@ -1,5 +1,6 @@
 """A batch goes in over HTTP and exact results come out: the integers of the service are those of `simulate`."""
 
+import os
 from typing import Any
 
 import pytest
@@ -73,3 +74,14 @@ def test_the_service_stops_completely_and_goes_on_where_it_ended(start_service: 
     with second.client as client:
         assert client.job(job["id"])["state"] == "done"
         assert client.results(job["id"])["results"] == before
+
+
+def test_players_stand_back_for_the_api_beside_them(start_service: StartService) -> None:
+    service = start_service(workers=1)
+    nice = {"worker": set[int](), "api": set[int]()}
+    for process in service.family():
+        for what in nice:
+            if what in process.cmdline():
+                nice[what].add(process.nice())
+    here = os.nice(0)
+    assert nice == {"worker": {min(here + 5, 19)}, "api": {here}}

@@ -84,7 +84,7 @@ def test_requests_are_counted_by_template(http: httpx2.Client) -> None:
     for number in range(3):
         http.get(f"/v1/jobs/unknown-{number}")
         http.get(f"/nowhere/{number}")
-        http.request(f"BREW{number}", "/nowhere")
+        http.request(("PROPFIND", "PURGE", "REPORT")[number], "/nowhere")
     assert (counted(**found), counted(**lost), counted(**wild)) == tuple(count + 3 for count in before)
     assert "unknown-1" not in http.get("/metrics").text
 

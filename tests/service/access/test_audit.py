@@ -1,4 +1,4 @@
-"""The audit log: who submitted, cancelled, promoted; a line of JSON each, in the log and in a file of its own."""
+"""The audit log: who submitted, cancelled, promoted; a line of JSON each, in a file of its own or in the log."""
 
 import logging
 from pathlib import Path
@@ -52,10 +52,15 @@ def test_who_did_what_is_told_once_each(redis_url: str, tmp_path: Path, caplog: 
     assert (lines[3]["owner"], lines[3]["request_id"]) == ("sam", "second")
     assert lines[9]["baselines"]["two"]["name"] == "heaviest"
     assert file.stat().st_mode & 0o777 == 0o600
-    told = [record for record in caplog.records if record.name == "service.access.audit"]
-    assert [record.getMessage() for record in told] == [line["action"] for line in lines]
     answers = [vars(record) for record in caplog.records if record.name == "service.middleware"]
     assert {"by": "sam", "route": "/v1/jobs", "status": 202, "method": "POST"}.items() <= answers[0].items()
+
+
+def test_without_a_file_the_log_tells_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "service"):
+        Audit(None)("job submitted", job="a")
+    (record,) = caplog.records
+    assert (record.getMessage(), vars(record)["by"], vars(record)["job"]) == ("job submitted", "anonymous", "a")
 
 
 def test_a_file_that_cannot_be_written_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
