@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from service.access.audit import Audit
+from service.access.caller import CALLER, Caller
 from tests.service.access.conftest import Guarded, make_keys
 from tests.service.running import serving
 
@@ -57,10 +58,12 @@ def test_who_did_what_is_told_once_each(redis_url: str, tmp_path: Path, caplog: 
 
 
 def test_without_a_file_the_log_tells_it(caplog: pytest.LogCaptureFixture) -> None:
+    token = CALLER.set(Caller("sam", "submit"))
     with caplog.at_level(logging.INFO, "service"):
         Audit(None)("job submitted", job="a")
+    CALLER.reset(token)
     (record,) = caplog.records
-    assert (record.getMessage(), vars(record)["by"], vars(record)["job"]) == ("job submitted", "anonymous", "a")
+    assert (record.getMessage(), vars(record)["by"], vars(record)["job"]) == ("job submitted", "sam", "a")
 
 
 def test_a_file_that_cannot_be_written_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -31,9 +31,9 @@ import pytest
 
 from workers.engine.play import ENGINE_VERSION, Lineup, MatchRows, play_blocks, play_literally
 from workers.engine.policies import Policy, resolve_policy
-from workers.engine.reference import Placement, View
+from workers.engine.reference import Choose, Placement, View
 from workers.engine.rng import DecisionRandom
-from workers.engine.rules import resolve_ruleset
+from workers.engine.rules import Ruleset, resolve_ruleset
 from workers.regressions.spec import TestSpec
 from workers.stats.sprt import LOOK_STEP, Bounds, Decision, log_likelihood_ratio
 
@@ -177,6 +177,14 @@ class Mistaken:
 
     def choose(self, view: View, random: DecisionRandom) -> Placement:
         return (self._random if random.below(20) == 0 else self._policy).choose(view, random)
+
+    def check(self, ruleset: Ruleset, path: str) -> None:
+        """It plays wherever both of its parts do."""
+        self._policy.check(ruleset, path)
+
+    def chooser(self) -> Choose:
+        """It remembers nothing, so that one plays all matches."""
+        return self.choose
 
 
 MISTAKEN_SEED: Final = 77

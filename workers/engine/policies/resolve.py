@@ -36,6 +36,7 @@ NAMED: Final[tuple[NamedPolicy, ...]] = (
 CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY, endgame.POLICY)
 """Every named policy that consults others, listed after the programs."""
 REGISTER: Final[tuple[NamedPolicy | ConsultingPolicy, ...]] = (*NAMED, *CONSULTING)
+SHIPPED: Final = frozenset(each.name for each in REGISTER)
 
 WRITTEN: Final = "written"
 """The name under which policies written as data are listed; it cannot itself be named."""
@@ -80,14 +81,16 @@ def fingerprint(plan: Plan) -> str:
 
 
 @lru_cache(256)
-def _resolve_plain(name: str, players: int, depth: int) -> Policy:
-    """A bare name always means the same: a service is asked for the same few thousands of times."""
+def _resolve_shipped(name: str, players: int, depth: int) -> Policy:
+    """A bare name that ships always means the same: a service is asked for the same few thousands of times."""
     return _resolve_named(name, {"name": name}, players, depth)
 
 
 def _resolve(value: object, players: int, depth: int = 0) -> Policy:
     if isinstance(value, str):
-        return _resolve_plain(value, players, depth)
+        if value in SHIPPED:
+            return _resolve_shipped(value, players, depth)
+        return _resolve_named(value, {"name": value}, players, depth)
     if not isinstance(value, Mapping):
         raise InvalidInput.at("", f"must be a policy's name or an object, not {value!r}")
     if "name" in value:
