@@ -54,6 +54,7 @@ def caller_of(request: Request) -> Caller:
     return cast(Caller, request.state.caller)
 
 
+# As dependencies of routes they are asked for without a trip to another thread.
 async def _state_of(request: Request) -> ServiceState:
     return state_of(request)
 

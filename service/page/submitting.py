@@ -1,11 +1,10 @@
 """Submitting and steering jobs from the page, by forms that need no script."""
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 from anyio.to_thread import run_sync
@@ -14,9 +13,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 
 from service.access.caller import Caller
-from service.access.quotas import job_quota
+from service.actions import Verb, steer_job, submit_job
 from service.errors import field_error
-from service.intake import job_spec
 from service.page.answers import html, refused, trouble
 from service.page.forms import fields_of, is_own
 from service.page.rendering import render
@@ -70,7 +68,7 @@ async def submit(request: Request, state: StateOf, caller: CallerOf, words: Word
 @router.post("/jobs/{id}/{verb}")
 async def steer(
     id: JobId,  # noqa: A002
-    verb: Literal["cancel", "pause", "resume", "restart"],
+    verb: Verb,
     request: Request,
     state: StateOf,
     caller: CallerOf,
@@ -86,31 +84,13 @@ async def steer(
     return RedirectResponse(f"/jobs/{id}", 303)
 
 
-def _steer(job_id: str, verb: str, state: ServiceState, caller: Caller) -> None:
-    own_job_of(state, job_id, caller)
-    ledger = state.ledger
-    match verb:
-        case "cancel":
-            done, record = "job cancelled", ledger.cancel(job_id)
-        case "pause":
-            done, record = "job paused", ledger.pause(job_id)
-        case "resume":
-            done, record = "job resumed", ledger.resume(job_id)
-        case _:
-            done, record = "job restarted", ledger.restart(job_id, quota=job_quota(caller, state.settings))
-    state.audit(done, job=record.id, owner=record.owner)
+def _steer(job_id: str, verb: Verb, state: ServiceState, caller: Caller) -> None:
+    steer_job(state, caller, own_job_of(state, job_id, caller), verb)
 
 
 def _submit(fields: dict[str, str], state: ServiceState, caller: Caller) -> JobRecord:
-    body = request_of(fields)
-    digest = hashlib.sha256(orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
     # A form sent twice, by a double click or by going back, submits one job.
-    record, is_new = state.ledger.submit(
-        job_spec(body, state.settings), idempotency_key=f"page {fields.get('once', '')[:64]}", request_digest=digest,
-        owner=caller.name, quota=job_quota(caller, state.settings),
-    )  # fmt: skip
-    if is_new:
-        state.audit("job submitted", job=record.id, matches=str(record.matches))
+    record, _ = submit_job(state, caller, request_of(fields), f"page {fields.get('once', '')[:64]}")
     return record
 
 

@@ -1,26 +1,23 @@
 """Jobs: submit, list, read, steer, delete, and their results."""
 
-import hashlib
 from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from service.access.quotas import job_quota
+from service.actions import steer_job, submit_job
 from service.body import JsonRoute
-from service.intake import job_spec
 from service.results import result_document, results_csv
 from service.routes.documented import CHANGED, LISTED, NAMED, SENT, content, problems
 from service.schemas.answers import JobAnswer, JobPage, JobSummary, job_answer, job_summary
 from service.schemas.requests import JobRequest, JobsQuery, ResultsQuery
 from service.schemas.results import ResultsPage
-from service.state import ONCE_EACH, CallerOf, JobId, OwnJobId, ServiceState, StateOf, caller_of, state_of
+from service.state import ONCE_EACH, CallerOf, JobId, OwnJobId, StateOf, caller_of, state_of
 from service.tournament_tables import tournament_csv
 from service.tournaments import tournament_documents
 from workers.errors import InvalidInput
 from workers.jobs.ledger import Ledger
-from workers.jobs.records import JobRecord
 from workers.jobs.spec import JobSpec
 
 RESULTS_PAGE: Final = 100
@@ -43,13 +40,7 @@ def submit(
     """Store a batch and answer at once; workers play it. The batch is refused as a whole if anything in it is wrong."""
     # Asked of the request itself: as dependencies of the most frequent of calls they would cost a tenth of it.
     state, caller = state_of(request), caller_of(request)
-    spec = job_spec(body, state.settings)
-    key = _checked_key(idempotency_key)
-    record, is_new = state.ledger.submit(
-        spec, idempotency_key=key, request_digest=_digest(body), owner=caller.name, quota=job_quota(caller, state.settings)
-    )
-    if is_new:
-        state.audit("job submitted", job=record.id, matches=str(record.matches))
+    record, spec = submit_job(state, caller, body, _checked_key(idempotency_key))
     # The same key may have met an older job, whose drawn seed is its own.
     answer = job_answer(record, spec if record.seed == spec.seed else state.ledger.spec(record.id))
     # Written here: submitting is what is done most, and FastAPI would check the answer a second time.
@@ -107,21 +98,21 @@ def results(id: JobId, query: Annotated[ResultsQuery, Query()], request: Request
 
 
 @router.post("/{id}/cancel", responses=CHANGED, summary="Cancel a job")
-def cancel(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
+def cancel(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # noqa: A002
     """Nothing more is claimed, and results that come late are refused. A finished job cannot be cancelled."""
-    return _changed("job cancelled", state.ledger.cancel(id), state)
+    return job_summary(steer_job(state, caller, id, "cancel"))
 
 
 @router.post("/{id}/pause", responses=CHANGED, summary="Pause a job")
-def pause(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
+def pause(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # noqa: A002
     """Nothing more is claimed; what is being played is still taken."""
-    return _changed("job paused", state.ledger.pause(id), state)
+    return job_summary(steer_job(state, caller, id, "pause"))
 
 
 @router.post("/{id}/resume", responses=CHANGED, summary="Resume a paused job")
-def resume(id: OwnJobId, state: StateOf) -> JobSummary:  # noqa: A002
+def resume(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # noqa: A002
     """A paused job goes on where it stands."""
-    return _changed("job resumed", state.ledger.resume(id), state)
+    return job_summary(steer_job(state, caller, id, "resume"))
 
 
 @router.post("/{id}/restart", responses=CHANGED, summary="Play a job anew")
@@ -130,8 +121,7 @@ def restart(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # no
 
     What was counted before is dropped. A job that is under way stays as it is.
     """
-    record = state.ledger.restart(id, quota=job_quota(caller, state.settings))
-    return _changed("job restarted", record, state)
+    return job_summary(steer_job(state, caller, id, "restart"))
 
 
 @router.delete("/{id}", status_code=204, responses=CHANGED, summary="Delete a job")
@@ -139,11 +129,6 @@ def delete(id: OwnJobId, state: StateOf) -> None:  # noqa: A002
     """Remove a job and its results. A running job is not removed: cancel it first."""
     state.ledger.delete(id)
     state.audit("job deleted", job=id)
-
-
-def _changed(action: str, record: JobRecord, state: ServiceState) -> JobSummary:
-    state.audit(action, job=record.id, owner=record.owner)
-    return job_summary(record)
 
 
 def wants_csv(accept: str) -> bool:
@@ -179,11 +164,6 @@ def _csv_pages(ledger: Ledger, job_id: str, spec: JobSpec, query: ResultsQuery) 
     yield results_csv([])
     for first in range(query.cursor, end, RESULTS_PAGE):
         yield results_csv(_results(ledger, job_id, spec, first, min(RESULTS_PAGE, end - first)), header=False)
-
-
-def _digest(body: JobRequest) -> str:
-    """What makes two requests the same: their meaning, not their white space."""
-    return hashlib.sha256(orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _checked_key(key: str | None) -> str | None:
