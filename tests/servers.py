@@ -25,6 +25,27 @@ def poll(what: Callable[[], object], patience: float = PATIENCE, pause: float = 
         time.sleep(pause)
 
 
+def runs(process_id: int) -> bool:
+    """Whether the process is there and no mere zombie, which may be buried by its parent at any moment."""
+    try:
+        return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def named_children(supervisor: int) -> dict[str, psutil.Process]:
+    """The children of a `blockyard up` by what they are."""
+    found = {}
+    for child in psutil.Process(supervisor).children():
+        with suppress(psutil.NoSuchProcess, FileNotFoundError):  # it has just ended
+            words = child.cmdline()
+            name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
+            if name == "worker":  # of which there may be two, each with a log of its own
+                name = Path(f"/proc/{child.pid}/fd/1").readlink().stem
+            found[name] = child
+    return found
+
+
 def free_port() -> int:
     """A port that nobody listens on just now."""
     with socket.socket() as probe:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,9 @@ def run(service: Service, *, kill: bool = False) -> list[dict[str, Any]]:
             killed = _players(service)
             for player in killed:
                 player.kill()
-            poll(lambda: set(_players(service)) - set(killed))
-            (set(_players(service)) - set(killed)).pop().kill()
+            new: list[psutil.Process] = []
+            poll(lambda: new.extend(set(_players(service)) - set(killed)) or new)
+            new[0].kill()
         ended = client.wait_for_run(SPEC["name"], begun["id"])
     assert ended["state"] == "done"
     assert ended["verdict"] == "regressed"
@@ -80,8 +82,11 @@ def run(service: Service, *, kill: bool = False) -> list[dict[str, Any]]:
 
 def _players(service: Service) -> list[psutil.Process]:
     """The processes that play: children of workers, which are children of the supervisor."""
-    workers = [child for child in psutil.Process(service.process.pid).children() if "worker" in child.cmdline()]
-    return [player for worker in workers for player in worker.children()]
+    found: list[psutil.Process] = []
+    for child in psutil.Process(service.process.pid).children():
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            found += child.children() if "worker" in child.cmdline() else []
+    return found
 
 
 def test_verdicts_are_those_of_playing_in_order_whatever_the_workers_do(start_service: StartService) -> None:

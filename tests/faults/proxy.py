@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 import psutil
 
-from tests.servers import PATIENCE, poll
+from tests.servers import PATIENCE, poll, runs
 from workers.jobs.store import script_digest
 
 Moment = Literal["before", "after"]
@@ -85,10 +85,10 @@ class Rule:
 
 def kill_sender(command: Command) -> None:
     """SIGKILL to whoever sent it; it gets no answer any more."""
-    process = psutil.Process(command.sender())
+    sender = command.sender()
     with suppress(ProcessLookupError):
-        os.kill(process.pid, signal.SIGKILL)
-    poll(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+        os.kill(sender, signal.SIGKILL)
+    poll(lambda: not runs(sender))
     raise Cut
 
 
@@ -214,7 +214,8 @@ class Proxy:
             self._run(self._serve, client, peer)
 
     def _serve(self, client: socket.socket, peer: tuple[str, int]) -> None:
-        with client, suppress(Cut, OSError):
+        # A process to which something was to happen may have ended just before.
+        with client, suppress(Cut, OSError, psutil.NoSuchProcess):
             if self._is_refusing:
                 self.cuts += 1
                 return

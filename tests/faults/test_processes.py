@@ -74,7 +74,7 @@ def test_killed_playing_processes_are_replaced(yard: Yard, up: Up) -> None:
         family = up.players()
         for victim in family:
             victim.kill()
-        _, alive = psutil.wait_procs(family, 10)
+        _, alive = psutil.wait_procs(family, 60)
         assert not alive
         poll(lambda: len(up.players()) == 2, 60)
     trial.prove()

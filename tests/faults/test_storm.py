@@ -49,7 +49,8 @@ class Storm:
     def player(self) -> None:
         """A process that plays is killed."""
         if family := self.up.players():
-            self.random.choice(family).kill()
+            with suppress(psutil.NoSuchProcess):
+                self.random.choice(family).kill()
 
     def part(self) -> None:
         """A worker, the API or the scheduler is killed."""

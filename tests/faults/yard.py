@@ -16,7 +16,7 @@ import psutil
 
 from service.client import Client
 from tests.faults.proxy import Command, Proxy, delay
-from tests.servers import RedisServer, poll
+from tests.servers import RedisServer, named_children, poll
 from workers.jobs.figures import Figures
 from workers.jobs.ledger import Ledger
 from workers.jobs.play_range import Table
@@ -177,15 +177,7 @@ class Up:
 
     def children(self) -> dict[str, psutil.Process]:
         """The processes that the supervisor has started, by what they are."""
-        found = {}
-        for child in psutil.Process(self.process.pid).children():
-            with suppress(psutil.NoSuchProcess):  # it has just ended
-                words = child.cmdline()
-                name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
-                if name == "worker":  # of which there may be two, each with a log of its own
-                    name = Path(f"/proc/{child.pid}/fd/1").readlink().stem
-                found[name] = child
-        return found
+        return named_children(self.process.pid)
 
     def has_new(self, name: str, was: int) -> bool:
         """Whether a child of this name runs under another process id than it had."""

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from service.local.bond import Bond
 from service.local.supervisor import ChildBroken, ChildSpec, Supervisor
-from tests.servers import poll
+from tests.servers import poll, runs
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
 STUBBORN = (
@@ -25,14 +24,6 @@ PARENT = (
     "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
     "print(child.pid, flush=True)\ntime.sleep(600)",
 )  # fmt: skip
-
-
-def runs(process_id: int) -> bool:
-    """Whether the process is there and no mere zombie."""
-    try:
-        return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 class Watched:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError
@@ -17,7 +16,7 @@ import pytest
 
 from service.local.folder import hold_folder
 from service.local.redis_server import find_program, server_command, server_process
-from tests.servers import RedisServer, free_port, poll
+from tests.servers import RedisServer, free_port, named_children, poll
 
 START_SECONDS = 240.0
 """A first start compiles the engine."""
@@ -53,15 +52,7 @@ class Up:
 
     def children(self) -> dict[str, psutil.Process]:
         """Its children by what they are."""
-        found = {}
-        for child in psutil.Process(self.process.pid).children():
-            with suppress(psutil.NoSuchProcess):  # it has just ended
-                words = child.cmdline()
-                name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
-                if name == "worker":  # of which there may be two, each with a log of its own
-                    name = Path(f"/proc/{child.pid}/fd/1").readlink().stem
-                found[name] = child
-        return found
+        return named_children(self.process.pid)
 
     def is_ready(self) -> bool:
         """Whether the API answers that Redis is there and a worker too."""
