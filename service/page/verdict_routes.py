@@ -1,4 +1,4 @@
-"""The addresses of regressions on the dashboard: all of them, one with its history, one run, live until it has its verdict."""
+"""The addresses of regressions on the dashboard, all of them live: the list, one with its history, one run."""
 
 from functools import partial
 
@@ -10,28 +10,44 @@ from service.page.answers import live, page
 from service.page.words import WordsOf
 from service.state import RegressionName, RunId, StateOf
 
-router = APIRouter(prefix="/regressions", include_in_schema=False, default_response_class=HTMLResponse)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
-@router.get("")
+@router.get("/regressions")
 def regressions(service: StateOf, words: WordsOf) -> Response:
     """Every stored regression with its newest verdict."""
     return page(words, partial(verdicts.list_page, words, service.regressions))
 
 
-@router.get("/{name}")
+# Not below /regressions, where it would take the place of a regression of that name.
+@router.get("/live/regressions")
+def live_regressions(service: StateOf, words: WordsOf) -> Response:
+    """The list as it changes."""
+    rows = verdicts.RunRows(service.regressions)
+    return live(service, words, "regressions", partial(verdicts.list_frame, words, service.regressions, rows))
+
+
+@router.get("/regressions/{name}")
 def regression(name: RegressionName, service: StateOf, words: WordsOf) -> Response:
     """One regression: its tests and its history."""
     return page(words, partial(verdicts.regression_page, words, service.regressions, name))
 
 
-@router.get("/{name}/runs/{id}")
+@router.get("/regressions/{name}/live")
+def live_regression(name: RegressionName, service: StateOf, words: WordsOf) -> Response:
+    """One regression as runs begin and end."""
+    rows = verdicts.RunRows(service.regressions)
+    frames = partial(verdicts.regression_frame, words, service.regressions, name, rows)
+    return live(service, words, f"regression {name}", frames)
+
+
+@router.get("/regressions/{name}/runs/{id}")
 def run(name: RegressionName, id: RunId, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
     """One run with its tests."""
     return page(words, partial(verdicts.run_page, words, service.regressions, name, id))
 
 
-@router.get("/{name}/runs/{id}/live")
+@router.get("/regressions/{name}/runs/{id}/live")
 def live_run(name: RegressionName, id: RunId, service: StateOf, words: WordsOf) -> Response:  # noqa: A002
     """One run as it goes on."""
     return live(service, words, f"run {name} {id}", partial(verdicts.run_frame, words, service.regressions, name, id))

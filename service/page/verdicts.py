@@ -55,27 +55,43 @@ class PathDrawing:
     end: tuple[float, float]
 
 
+class RunRows:
+    """Rows of runs. That of a run with its verdict will not change any more, and is made once."""
+
+    def __init__(self, regressions: Regressions) -> None:
+        self._regressions = regressions
+        self._ended: dict[str, RunRow] = {}
+
+    def __call__(self, runs: Sequence[Run]) -> list[RunRow]:
+        """The row of each run."""
+        unknown = [run for run in runs if run.id not in self._ended]
+        outcomes = self._regressions.store.outcomes([run.id for run in unknown])
+        standings = (_standing(self._regressions, *each) for each in zip(unknown, outcomes, strict=True))
+        made = {run.id: _row(run, standing) for run, standing in zip(unknown, standings, strict=True)}
+        self._ended |= {run_id: row for run_id, row in made.items() if row.verdict is not None}
+        return [made.get(run.id) or self._ended[run.id] for run in runs]
+
+
 def list_page(words: Words, regressions: Regressions) -> str:
     """The page with every stored regression."""
-    store = regressions.store
-    rows = [_regression_row(regressions, spec) for spec in store.all()]
-    return render(words, "regressions.html", regressions=rows)
+    shown = _all(regressions, RunRows(regressions))
+    return render(words, "regressions.html", live="/live/regressions", regressions=shown)
+
+
+def list_frame(words: Words, regressions: Regressions, rows: RunRows) -> Frame:
+    """Every stored regression at this moment."""
+    return fragments({"regressions": render(words, "parts/regressions.html", regressions=_all(regressions, rows))})
 
 
 def regression_page(words: Words, regressions: Regressions, name: str) -> str:
     """The page of one regression; of a name that is not stored but was run once, its runs alone."""
-    runs = regressions.store.runs(name, RUNS_SHOWN)
-    try:
-        spec = regressions.store.load(name)
-    except NotFound:
-        if not runs:
-            raise
-        spec = None
-    due, tests = regressions.store.due_at(name), [_test(test) for test in spec.tests] if spec else []
-    return render(
-        words, "regression.html", name=name, spec=spec, tests=tests, due=due.timestamp() if due else None,
-        pins=regressions.store.pins(name), runs=[_run_row(regressions, run) for run in runs],
-    )  # fmt: skip
+    shown = _regression(regressions, name, RunRows(regressions))
+    return render(words, "regression.html", live=f"/regressions/{name}/live", **shown)
+
+
+def regression_frame(words: Words, regressions: Regressions, name: str, rows: RunRows) -> Frame:
+    """One regression with its history at this moment."""
+    return fragments({"regression": render(words, "parts/regression.html", **_regression(regressions, name, rows))})
 
 
 def run_page(words: Words, regressions: Regressions, name: str, run_id: str) -> str:
@@ -109,19 +125,32 @@ def draw_path(path: Sequence[tuple[int, float]], lower: float, upper: float) -> 
     return PathDrawing(points, height(upper), height(lower), height(0.0), places[-1])
 
 
-def _regression_row(regressions: Regressions, spec: RegressionSpec) -> RegressionRow:
-    newest = regressions.store.runs(spec.name, limit=1)
-    due = regressions.store.due_at(spec.name)
-    return RegressionRow(spec, due.timestamp() if due else None, _run_row(regressions, newest[0]) if newest else None)
+def _all(regressions: Regressions, rows: RunRows) -> list[RegressionRow]:
+    shown = []
+    for spec in regressions.store.all():
+        due = regressions.store.due_at(spec.name)
+        newest = rows(regressions.store.runs(spec.name, limit=1))
+        shown.append(RegressionRow(spec, due.timestamp() if due else None, newest[0] if newest else None))
+    return shown
 
 
-def _run_row(regressions: Regressions, run: Run) -> RunRow:
-    return _row(run, _standing(regressions, run))
+def _regression(regressions: Regressions, name: str, rows: RunRows) -> dict[str, Any]:
+    runs = regressions.store.runs(name, RUNS_SHOWN)
+    try:
+        spec = regressions.store.load(name)
+    except NotFound:
+        if not runs:
+            raise
+        spec = None
+    due, tests = regressions.store.due_at(name), [_test(test) for test in spec.tests] if spec else []
+    return {
+        "name": name, "spec": spec, "tests": tests, "due": due.timestamp() if due else None,
+        "pins": regressions.store.pins(name), "runs": rows(runs),
+    }  # fmt: skip
 
 
-def _standing(regressions: Regressions, run: Run) -> Mapping[str, Any]:
+def _standing(regressions: Regressions, run: Run, outcome: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """A run's outcome; while it has none, its tests as they stand."""
-    outcome = regressions.store.outcome(run.id)
     if outcome is not None:
         return outcome
     return {"verdict": None, "finished_at": None, "tests": [report.to_json() for report in regressions.reports(run)]}
@@ -139,7 +168,7 @@ def _run(regressions: Regressions, name: str, run_id: str) -> dict[str, Any]:
     run = regressions.store.run(run_id)
     if run.regression != name:
         raise NotFound(f"{name} has no run {run_id}")
-    standing = _standing(regressions, run)
+    standing = _standing(regressions, run, regressions.store.outcome(run.id))
     shown = [
         {**_test(spec), **report, "drawing": draw_path(report["path"], report["lower"], report["upper"])}
         for spec, report in zip(run.spec.tests, standing["tests"], strict=True)

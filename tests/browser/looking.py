@@ -58,7 +58,7 @@ class Watch:
 
     def weight(self) -> int:
         """Bytes of all bodies that were loaded, event streams left out."""
-        loaded = (answer for answer in self.answers if not answer.url.partition("?")[0].endswith("/live"))
+        loaded = (answer for answer in self.answers if answer.headers.get("content-type") != "text/event-stream")
         return sum(len(answer.body()) for answer in loaded if answer.status != 304)
 
     def clear(self) -> None:

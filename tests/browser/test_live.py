@@ -19,10 +19,22 @@ from tests.service.running import Hands
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import Permit
 from workers.jobs.store import connect
+from workers.regressions.runs import Regressions
+from workers.regressions.store import RegressionStore
 from workers.settings import Settings
 
 VIEWERS = 200
 JOB = {"name": "watched", "seed": 7, "scenarios": [{"policies": ["heaviest", "random"], "matches": 4096}]}
+
+
+NIGHTLY = {
+    "tests": [
+        {
+            "name": "worse", "players": 2, "candidate": "lightest", "baseline": "heaviest", "h0": -0.02, "h1": 0.0,
+            "max_matches": 4000,
+        }
+    ]
+}  # fmt: skip
 
 
 @dataclass
@@ -158,6 +170,60 @@ def test_a_page_lives_behind_two_processes(browser: Browser, pair: Pair) -> None
     seen.page.reload()
     assert seen.page.locator("main").inner_text() == live, "what came live is what a reload shows"
     assert (seen.complaints, seen.elsewhere) == ([], [])
+    context.close()
+
+
+def test_who_reads_a_live_list_keeps_the_place(browser: Browser, pair: Pair) -> None:
+    first = httpx2.post(f"{pair.url}/v1/jobs", json=JOB, trust_env=False).json()["id"]
+    context = browser.new_context(locale="en-GB")
+    seen = watch(context, pair.url)
+    seen.page.goto(pair.url)
+    mine = seen.page.locator(f"li[data-key='{first}']")
+    mine.locator("a").focus()
+    second = httpx2.post(f"{pair.url}/v1/jobs", json=JOB | {"name": "the newer"}, trust_env=False).json()["id"]
+    expect(seen.page.locator("ol.jobs a.name")).to_have_text(["the newer", "watched"])
+    seen.page.evaluate(
+        "(key) => getSelection().selectAllChildren(document.querySelector(`li[data-key='${key}'] dl.facts dt`))", first
+    )
+    pair.hands.work()
+    expect(mine.locator(".badge")).to_have_text("done")
+    assert seen.page.evaluate("() => document.activeElement.pathname") == f"/jobs/{first}"
+    assert seen.page.evaluate("() => getSelection().toString()") == "Matches"
+    httpx2.delete(f"{pair.url}/v1/jobs/{second}", trust_env=False).raise_for_status()
+    expect(seen.page.locator("ol.jobs a.name")).to_have_text(["watched"])
+    assert seen.page.evaluate("() => document.activeElement.pathname") == f"/jobs/{first}"
+    live = seen.page.locator("main").inner_text()
+    seen.page.reload()
+    assert seen.page.locator("main").inner_text() == live
+    assert seen.complaints == []
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/regressions", "/regressions/live"], ids=["list", "one with its history"])
+def test_regressions_live_through_a_run(browser: Browser, pair: Pair, path: str) -> None:
+    context = browser.new_context(locale="en-GB")
+    seen = watch(context, pair.url)
+    with httpx2.Client(base_url=pair.url, trust_env=False) as http:
+        # Of this name there is one, so that its page is seen not to be mistaken for a feed.
+        http.put("/v1/regressions/live", json=NIGHTLY).raise_for_status()
+        seen.page.goto(pair.url + path)
+        loaded = seen.page.evaluate("() => performance.timeOrigin")
+        badge = seen.page.locator("ol.jobs li .badge")
+        expect(badge).to_have_text(["not run"] if path == "/regressions" else [])
+        run = http.post("/v1/regressions/live/runs").json()["id"]
+        expect(badge).to_have_text("running")
+        pair.hands.work()
+        regressions = Regressions(RegressionStore(pair.hands.ledger))
+        poll(lambda: regressions.advance() or regressions.store.outcome(run))
+        expect(badge).to_have_text("regressed")
+        assert seen.page.evaluate("() => performance.timeOrigin") == loaded
+        live = seen.page.locator("main").inner_text()
+        seen.page.reload()
+        assert seen.page.locator("main").inner_text() == live
+        assert (seen.complaints, seen.elsewhere) == ([], [])
+        http.delete("/v1/regressions/live").raise_for_status()
+        gone = "No regression yet" if path == "/regressions" else "There is nothing at this address"
+        expect(seen.page.locator("main")).to_contain_text(gone)
     context.close()
 
 

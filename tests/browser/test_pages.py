@@ -19,7 +19,7 @@ NAMES = (
 )  # fmt: skip
 MOST_BYTES = 100_000
 FIRST_PAINT_SECONDS = 0.5
-LIVE = ("jobs", "none", "paused", "workers")
+LIVE = ("jobs", "none", "paused", "workers", "regressions", "regression")
 LOCALES = dict(zip(LANGUAGES, ("en-GB", "id-ID", "tr-TR"), strict=True))
 
 

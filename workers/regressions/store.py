@@ -3,7 +3,7 @@
 A run's document is written once, its outcome once: whoever comes second changes nothing, so any process may do either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -153,7 +153,9 @@ class RegressionStore:
         """A regression's runs, newest first; all of them where `limit` is negative."""
         with self.ledger.store.reading() as redis:
             ids: Any = redis.zrevrange(runs_key(name), 0, limit if limit < 0 else limit - 1)
-        return [self.run(run_id.decode()) for run_id in ids]
+        stored = self._fields([run_id.decode() for run_id in ids], "document")
+        # A run whose regression was deleted in between has no document any more.
+        return [Run.from_json(orjson.loads(document)) for document in stored if document is not None]
 
     def live(self) -> list[str]:
         """Runs without a verdict."""
@@ -163,9 +165,15 @@ class RegressionStore:
 
     def outcome(self, run_id: str) -> dict[str, Any] | None:
         """A run's outcome once it has one."""
-        with self.ledger.store.reading() as redis:
-            stored: Any = redis.hget(run_key(run_id), "outcome")
-        return None if stored is None else dict(orjson.loads(stored))
+        return self.outcomes([run_id])[0]
+
+    def outcomes(self, run_ids: Sequence[str]) -> list[dict[str, Any] | None]:
+        """The outcomes of several runs, None for each that has none yet."""
+        return [None if stored is None else dict(orjson.loads(stored)) for stored in self._fields(run_ids, "outcome")]
+
+    def _fields(self, run_ids: Sequence[str], name: str) -> list[bytes | None]:
+        """One field of several runs, in one round trip."""
+        return self.ledger.store.read(*(("HGET", run_key(run_id), name) for run_id in run_ids)) if run_ids else []
 
     def conclude(self, run_id: str, outcome: Mapping[str, Any], announcement: bytes = b"") -> None:
         """Stores a run's outcome, and what its webhook is told, once: whoever comes second changes nothing."""

@@ -1,4 +1,4 @@
-// Keeps a page live: an event stream brings fragments of HTML, each replaces the content of its [data-live] element.
+// Keeps a page live: an event stream brings fragments of HTML, each becomes the content of its [data-live] element.
 "use strict";
 
 (() => {
@@ -14,13 +14,55 @@
     pulse.textContent = text;
   };
 
+  const copyAttributes = (from, to) => {
+    for (const { name } of [...to.attributes]) if (!from.hasAttribute(name)) to.removeAttribute(name);
+    for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
+  };
+
+  // Makes the children of one node those of another, and leaves alone what is the same already: whoever has the focus or
+  // has marked some text keeps it. Children with a data-key are the same where their keys are, wherever they stand.
+  const become = (place, fresh) => {
+    const keyed = new Map([...place.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+    let at = place.firstChild;
+    for (const wanted of [...fresh.childNodes]) {
+      const key = wanted.dataset?.key;
+      if (key && keyed.get(key) !== at) {
+        // Those that stand in between have gone or come later: the one with the key stays where it is if it can.
+        if (keyed.has(key)) while (at && at !== keyed.get(key)) at = drop(at);
+        else {
+          place.insertBefore(wanted, at);
+          continue;
+        }
+      }
+      if (!at || at.nodeName !== wanted.nodeName || at.dataset?.key !== key) {
+        place.insertBefore(wanted, at);
+        continue;
+      }
+      if (at.nodeType === Node.ELEMENT_NODE) {
+        copyAttributes(wanted, at);
+        become(at, wanted);
+      } else if (at.data !== wanted.data) at.data = wanted.data;
+      at = at.nextSibling;
+    }
+    while (at) at = drop(at);
+  };
+
+  const drop = (node) => {
+    const next = node.nextSibling;
+    node.remove();
+    return next;
+  };
+
   source.addEventListener("fragments", (message) => {
     say("live", pulse.dataset.liveWord);
     for (const [name, html] of Object.entries(JSON.parse(message.data))) {
       if (shown.get(name) === html) continue;
       shown.set(name, html);
       const place = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
-      if (place) place.innerHTML = html;
+      if (!place) continue;
+      const fresh = document.createElement("template");
+      fresh.innerHTML = html;
+      become(place, fresh.content);
     }
   });
   source.addEventListener("unavailable", () => say("away", pulse.dataset.waitingWord));
