@@ -3,12 +3,11 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import orjson
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from service.strict_json import MAX_DEPTH, depth_exceeds, names_twice
+from service.strict_json import read_strict
 from workers.errors import FieldError, InvalidInput
 
 
@@ -18,22 +17,19 @@ class JsonRequest(Request):
     async def json(self) -> Any:
         """The body's value; raises `json.JSONDecodeError` on broken JSON, `_Refused` on what is no document of ours."""
         if not hasattr(self, "_json"):
-            body = await self.body()
-            value = orjson.loads(body)
-            if depth_exceeds(value, MAX_DEPTH):
-                raise _Refused(FieldError("", f"the body is nested more than {MAX_DEPTH} levels deep"))
-            if twice := names_twice(body):
-                raise _Refused(*(FieldError(path, "is given twice; only one can count") for path in twice))
-            self._json = value
+            try:
+                self._json = read_strict(await self.body())
+            except InvalidInput as error:
+                raise _Refused(error) from None
         return self._json
 
 
 class _Refused(HTTPException):
     """FastAPI turns any other error met in reading a body into its own: this one is unwrapped by the route below."""
 
-    def __init__(self, *errors: FieldError) -> None:
+    def __init__(self, error: InvalidInput) -> None:
         super().__init__(422)
-        self.errors = errors
+        self.error = error
 
 
 class JsonRoute(APIRoute):
@@ -53,7 +49,7 @@ class JsonRoute(APIRoute):
             try:
                 return await handle(ours)
             except _Refused as refused:
-                raise InvalidInput(*refused.errors) from None
+                raise refused.error from None
 
         return read_and_handle
 

@@ -1,12 +1,30 @@
-"""What a JSON reader lets pass and we do not: names that stand twice in one object, and deep nesting."""
+"""JSON by the book, and without what a reader lets pass: names that stand twice in one object, and deep nesting."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+import orjson
+
+from workers.errors import FieldError, InvalidInput
+
 MAX_DEPTH: Final = 32
 """Levels of nesting; nothing that we read needs ten, and what reads or quotes a value may recurse."""
+
+
+def read_strict(text: str | bytes) -> Any:
+    """The value of a JSON document.
+
+    Raises `json.JSONDecodeError` where it is broken (NaN and Infinity are), `InvalidInput` where it nests more than `MAX_DEPTH`
+    levels deep or a name stands twice.
+    """
+    value = orjson.loads(text)
+    if depth_exceeds(value, MAX_DEPTH):
+        raise InvalidInput.at("", f"the document is nested more than {MAX_DEPTH} levels deep")
+    if twice := names_twice(text):
+        raise InvalidInput(*(FieldError(path, "is given twice; only one can count") for path in twice))
+    return value
 
 
 class _Doubled(dict[str, Any]):

@@ -6,10 +6,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from service.cli.exits import UsageError
-from service.strict_json import MAX_DEPTH, depth_exceeds, names_twice
+from service.strict_json import read_strict
+from workers.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
 MAX_BYTES: Final = 64 * 2**20
@@ -53,14 +52,11 @@ def _parse(content: bytes, suffix: str, name: str) -> Any:
 
 def _parse_json(text: str, name: str) -> Any:
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        return read_strict(text)
+    except json.JSONDecodeError as error:
         raise UsageError(f"{name}: broken JSON: {error}") from None
-    if depth_exceeds(value, MAX_DEPTH):
-        raise UsageError(f"{name}: is nested more than {MAX_DEPTH} levels deep")
-    if twice := names_twice(text):
-        raise UsageError(f"{name}: {twice[0]}: is given twice; only one can count")
-    return value
+    except InvalidInput as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _parse_toml(text: str, name: str) -> Any:

@@ -1,12 +1,12 @@
 """Submitting and steering jobs from the page, by forms that need no script."""
 
+import json
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
-import orjson
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -21,7 +21,7 @@ from service.page.rendering import render
 from service.page.words import Words, WordsOf
 from service.schemas.requests import JobRequest
 from service.state import CallerOf, JobId, ServiceState, StateOf, own_job_of
-from service.strict_json import MAX_DEPTH, depth_exceeds, names_twice
+from service.strict_json import read_strict
 from workers.engine.policies import describe_policies, resolve_policy
 from workers.engine.rules import PRESETS
 from workers.errors import BlockyardError, FieldError, InvalidInput
@@ -105,14 +105,9 @@ def request_of(fields: dict[str, str]) -> JobRequest:
 
 def _document(text: str) -> Any:
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        return read_strict(text)
+    except json.JSONDecodeError as error:
         raise InvalidInput.at("document", f"is no JSON: {error}") from None
-    if depth_exceeds(value, MAX_DEPTH):
-        raise InvalidInput.at("document", f"is nested more than {MAX_DEPTH} levels deep")
-    if twice := names_twice(text):
-        raise InvalidInput(*(FieldError(path, "is given twice; only one can count") for path in twice))
-    return value
 
 
 def _simple(fields: dict[str, str]) -> dict[str, Any]:
