@@ -82,7 +82,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 def _answers(port: int) -> bool:
     try:
-        return httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200
+        return httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False, timeout=30).status_code == 200
     except httpx2.TransportError:
         return False
 
@@ -147,7 +147,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def test_a_page_lives_behind_two_processes(browser: Browser, pair: Pair) -> None:
-    path = f"/jobs/{httpx2.post(f'{pair.url}/v1/jobs', json=JOB, trust_env=False).json()['id']}"
+    path = f"/jobs/{httpx2.post(f'{pair.url}/v1/jobs', json=JOB, trust_env=False, timeout=30).json()['id']}"
     context = browser.new_context(locale="en-GB")
     seen = watch(context, pair.url)
     seen.page.goto(pair.url + path)
@@ -174,13 +174,13 @@ def test_a_page_lives_behind_two_processes(browser: Browser, pair: Pair) -> None
 
 
 def test_who_reads_a_live_list_keeps_the_place(browser: Browser, pair: Pair) -> None:
-    first = httpx2.post(f"{pair.url}/v1/jobs", json=JOB, trust_env=False).json()["id"]
+    first = httpx2.post(f"{pair.url}/v1/jobs", json=JOB, trust_env=False, timeout=30).json()["id"]
     context = browser.new_context(locale="en-GB")
     seen = watch(context, pair.url)
     seen.page.goto(pair.url)
     mine = seen.page.locator(f"li[data-key='{first}']")
     mine.locator("a").focus()
-    second = httpx2.post(f"{pair.url}/v1/jobs", json=JOB | {"name": "the newer"}, trust_env=False).json()["id"]
+    second = httpx2.post(f"{pair.url}/v1/jobs", json=JOB | {"name": "the newer"}, trust_env=False, timeout=30).json()["id"]
     expect(seen.page.locator("ol.jobs a.name")).to_have_text(["the newer", "watched"])
     seen.page.evaluate(
         "(key) => getSelection().selectAllChildren(document.querySelector(`li[data-key='${key}'] dl.facts dt`))", first
@@ -189,7 +189,7 @@ def test_who_reads_a_live_list_keeps_the_place(browser: Browser, pair: Pair) -> 
     expect(mine.locator(".badge")).to_have_text("done")
     assert seen.page.evaluate("() => document.activeElement.pathname") == f"/jobs/{first}"
     assert seen.page.evaluate("() => getSelection().toString()") == "Matches"
-    httpx2.delete(f"{pair.url}/v1/jobs/{second}", trust_env=False).raise_for_status()
+    httpx2.delete(f"{pair.url}/v1/jobs/{second}", trust_env=False, timeout=30).raise_for_status()
     expect(seen.page.locator("ol.jobs a.name")).to_have_text(["watched"])
     assert seen.page.evaluate("() => document.activeElement.pathname") == f"/jobs/{first}"
     live = seen.page.locator("main").inner_text()
@@ -203,7 +203,7 @@ def test_who_reads_a_live_list_keeps_the_place(browser: Browser, pair: Pair) -> 
 def test_regressions_live_through_a_run(browser: Browser, pair: Pair, path: str) -> None:
     context = browser.new_context(locale="en-GB")
     seen = watch(context, pair.url)
-    with httpx2.Client(base_url=pair.url, trust_env=False) as http:
+    with httpx2.Client(base_url=pair.url, trust_env=False, timeout=30) as http:
         # Of this name there is one, so that its page is seen not to be mistaken for a feed.
         http.put("/v1/regressions/live", json=NIGHTLY).raise_for_status()
         seen.page.goto(pair.url + path)
@@ -242,7 +242,7 @@ async def view(port: int, path: str) -> None:
 
 
 def test_many_view_one_job(browser: Browser, pair: Pair) -> None:
-    path = f"/jobs/{httpx2.post(f'{pair.url}/v1/jobs', json=JOB, trust_env=False).json()['id']}"
+    path = f"/jobs/{httpx2.post(f'{pair.url}/v1/jobs', json=JOB, trust_env=False, timeout=30).json()['id']}"
     context = browser.new_context(locale="en-GB")
     seen = watch(context, pair.url)
 

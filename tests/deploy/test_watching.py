@@ -170,7 +170,7 @@ def work_under_watch(
         poll(lambda: prometheus.value("max(blockyard_redis_up)") == 1, pause=0.1)
         moving = Moving(prometheus)
         worker = worker_factory(url=redis_url, audit_every=1, chunk_seconds=0.1)
-        http = httpx2.Client(base_url=one.url, trust_env=False)
+        http = httpx2.Client(base_url=one.url, trust_env=False, timeout=30)
         http.put("/v1/regressions/nightly", json=NIGHTLY).raise_for_status()
         run = http.post("/v1/regressions/nightly/runs", json={}).raise_for_status().json()["id"]
         first = client.submit(FIRST)["id"]
@@ -186,7 +186,7 @@ def work_under_watch(
         expected = played(client, first, job, f"{run}.0")
         for url, requests in ((one.url, 3), (two.url, 4)):
             for _ in range(requests):
-                httpx2.get(f"{url}/v1/policies", trust_env=False).raise_for_status()
+                httpx2.get(f"{url}/v1/policies", trust_env=False, timeout=30).raise_for_status()
 
         def told(name: str, ruleset: str, players: str) -> float | None:
             selector = f'blockyard_{name}_total{{ruleset="{ruleset}",players="{players}"}}'

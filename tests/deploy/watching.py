@@ -101,7 +101,7 @@ def watching(folder: Path, targets: Sequence[str], interval: str = "500ms") -> I
     def ready() -> bool:
         assert process.poll() is None, (folder / "prometheus.log").read_text()
         try:
-            return httpx2.get(f"{url}/-/ready", trust_env=False).status_code == 200
+            return httpx2.get(f"{url}/-/ready", trust_env=False, timeout=30).status_code == 200
         except httpx2.TransportError:
             return False
 

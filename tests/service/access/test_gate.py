@@ -55,13 +55,13 @@ def test_what_needs_no_key(as_: As, path: str) -> None:
 
 @pytest.mark.parametrize("given", ["Bearer by_00000000_" + "x" * 43, "Bearer", "Bearer x", "Basic YTpi", "Bearer \xe9", "by_"])
 def test_a_wrong_key_is_none(guarded: Guarded, given: str) -> None:
-    with httpx2.Client(base_url=guarded.service.url, trust_env=False) as client:
+    with httpx2.Client(base_url=guarded.service.url, trust_env=False, timeout=30) as client:
         refused(client.get("/v1/jobs", headers=[(b"Authorization", given.encode("latin-1"))]), 401)
 
 
 def test_a_key_of_the_right_id_and_another_secret_is_none(guarded: Guarded) -> None:
     changed = guarded.keys["ada"][:-1] + ("A" if guarded.keys["ada"][-1] != "A" else "B")
-    with httpx2.Client(base_url=guarded.service.url, trust_env=False) as client:
+    with httpx2.Client(base_url=guarded.service.url, trust_env=False, timeout=30) as client:
         refused(client.get("/v1/jobs", headers={"Authorization": f"Bearer {changed}"}), 401)
 
 
@@ -157,7 +157,7 @@ def test_keys_are_stored_as_digests_and_never_logged(guarded: Guarded, as_: As, 
 
 def test_a_new_key_closes_the_door_and_a_revoked_one_opens_nothing(redis_url: str) -> None:
     store = KeyStore(Store(connect(redis_url)))
-    with serving(redis_url) as service, httpx2.Client(base_url=service.url, trust_env=False) as http:
+    with serving(redis_url) as service, httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http:
         assert http.post("/v1/jobs", json=JOB).json()["owner"] == "anonymous"
         _, text = store.create("ada", "admin")
         poll(lambda: http.get("/v1/jobs").status_code == 401, 10)
@@ -189,7 +189,7 @@ def test_keys_have_sound_names_and_one_each(redis_url: str) -> None:
 @pytest.fixture
 def open_house(redis_url: str) -> Iterator[httpx2.Client]:
     """An API without keys on loopback."""
-    with serving(redis_url) as service, httpx2.Client(base_url=service.url, trust_env=False) as http:
+    with serving(redis_url) as service, httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http:
         yield http
 
 
@@ -208,7 +208,10 @@ def test_without_keys_no_page_of_a_stranger_reaches_us(open_house: httpx2.Client
 
 
 def test_beyond_this_machine_a_key_is_needed_even_if_there_is_none(redis_url: str) -> None:
-    with serving(redis_url, host="0.0.0.0") as service, httpx2.Client(base_url=service.url, trust_env=False) as http:
+    with (
+        serving(redis_url, host="0.0.0.0") as service,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http,
+    ):
         assert "No key exists yet" in refused(http.get("/v1/jobs"), 401)
         assert http.get("/healthz").status_code == 200
         _, text = KeyStore(Store(connect(redis_url))).create("ada", "admin")
@@ -217,7 +220,7 @@ def test_beyond_this_machine_a_key_is_needed_even_if_there_is_none(redis_url: st
 
 def test_insecure_lets_everybody_in_from_anywhere(redis_url: str) -> None:
     settings = {"host": "0.0.0.0", "insecure": True}
-    with serving(redis_url, **settings) as service, httpx2.Client(base_url=service.url, trust_env=False) as http:
+    with serving(redis_url, **settings) as service, httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http:
         assert http.get("/v1/jobs", headers={"Host": "blockyard.example"}).status_code == 200
         refused(http.post("/v1/jobs", json=JOB, headers={"Origin": "https://evil.example"}), 403)
 
@@ -226,7 +229,7 @@ def test_a_key_of_the_operator_is_enough(redis_url: str) -> None:
     key = "operators-own-key-of-forty-characters-xx"
     with (
         serving(redis_url, host="0.0.0.0", admin_key=key) as service,
-        httpx2.Client(base_url=service.url, trust_env=False) as http,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http,
     ):
         refused(http.get("/v1/jobs"), 401)
         answer = http.post("/v1/jobs", json=JOB, headers={"Authorization": f"Bearer {key}"})
@@ -240,7 +243,7 @@ def test_keys_known_before_redis_went_away_still_count(own_redis: RedisServer) -
     _, text = KeyStore(Store(connect(own_redis.url))).create("ada", "admin")
     with (
         serving(own_redis.url, redis_timeout_seconds=0.5) as service,
-        httpx2.Client(base_url=service.url, trust_env=False) as http,
+        httpx2.Client(base_url=service.url, trust_env=False, timeout=30) as http,
     ):
         mine = {"Authorization": f"Bearer {text}"}
         assert http.get("/v1/policies", headers=mine).status_code == 200

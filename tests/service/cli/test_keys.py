@@ -146,7 +146,7 @@ def test_with_a_key_or_by_wish_any_address_is_taken(blockyard: Command, redis_ur
         port = free_port()
         command = [sys.executable, "-P", "-m", "service.cli", "api", "--host", "0.0.0.0", "--port", str(port), *arguments]
         with subprocess.Popen(command, env={**os.environ, "BLOCKYARD_REDIS_URL": redis_url}, stderr=subprocess.PIPE) as process:
-            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False,
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30,
                                transport=httpx2.HTTPTransport(retries=10)) as http:  # fmt: skip
                 assert http.get("/v1/jobs", headers={"Host": "yard.example"}).status_code == status
             process.terminate()

@@ -97,7 +97,7 @@ def test_killed_simulation_leaves_nobody_playing() -> None:
     with subprocess.Popen(ENDLESS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as simulation:
         players = players_of(simulation.pid)
         simulation.kill()
-    _, alive = psutil.wait_procs(players, timeout=5)
+    _, alive = psutil.wait_procs(players, timeout=30)
     assert not alive
 
 
