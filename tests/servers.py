@@ -4,11 +4,13 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from urllib.error import HTTPError
 
 import psutil
 import redis
@@ -31,6 +33,18 @@ def runs(process_id: int) -> bool:
         return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def is_ready(url: str, workers: int = 0) -> bool:
+    """Whether an API answers that Redis is there, and so many workers."""
+    try:
+        with urllib.request.urlopen(f"{url}/readyz?workers={workers}", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except HTTPError as refusal:
+        refusal.close()
+    except OSError:
+        pass
+    return False
 
 
 def named_children(supervisor: int) -> dict[str, psutil.Process]:

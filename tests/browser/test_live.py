@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.looking import watch
-from tests.servers import PATIENCE, RedisServer, free_port, poll
+from tests.servers import PATIENCE, RedisServer, free_port, is_ready, poll
 from tests.service.running import Hands
 from workers.jobs.ledger import Ledger
 from workers.jobs.records import Permit
@@ -72,19 +72,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
             stack.callback(process.wait, 30)
             stack.callback(process.terminate)
         for port in ports:
-            poll(lambda port=port: _answers(port))  # type: ignore[misc]
+            poll(lambda port=port: is_ready(f"http://127.0.0.1:{port}"))  # type: ignore[misc]
         sent: list[Permit] = []
         ledger = Ledger(connect(redis.url), send=sent.append, settings=Settings(chunk_blocks=64, audit_every=0))
         found = Pair(free_port(), Hands(ledger, sent))
         stack.enter_context(balanced(found, ports))
         yield found
-
-
-def _answers(port: int) -> bool:
-    try:
-        return httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False, timeout=30).status_code == 200
-    except httpx2.TransportError:
-        return False
 
 
 @contextmanager

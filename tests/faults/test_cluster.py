@@ -23,7 +23,7 @@ from tests.faults.balancer import Balancer
 from tests.faults.hosts import Host, cluster, why_not
 from tests.faults.proxy import Command, Proxy
 from tests.faults.yard import END_SECONDS, SETTINGS, START_SECONDS, Witness, direct_play, make_spec
-from tests.servers import PATIENCE, poll
+from tests.servers import PATIENCE, is_ready, poll
 from workers.engine.play import ENGINE_VERSION
 from workers.jobs.ledger import Ledger
 from workers.jobs.queue import open_ledger
@@ -146,11 +146,7 @@ class Cluster:
 
     def api_is_ready(self, name: str) -> bool:
         """Whether this API answers, and Redis answers it."""
-        try:
-            with urllib.request.urlopen(f"http://{self.hosts[name].address}:{API_PORT}/readyz", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
+        return is_ready(f"http://{self.hosts[name].address}:{API_PORT}")
 
     def redis_answers(self) -> bool:
         """Whether Redis is up and has loaded its data."""

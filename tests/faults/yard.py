@@ -10,13 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.error import HTTPError
 
 import psutil
 
 from service.client import Client
 from tests.faults.proxy import Command, Proxy, delay
-from tests.servers import RedisServer, named_children, poll
+from tests.servers import RedisServer, is_ready, named_children, poll
 from workers.jobs.figures import Figures
 from workers.jobs.ledger import Ledger
 from workers.jobs.play_range import Table
@@ -199,14 +198,7 @@ class Up:
 
     def is_ready(self) -> bool:
         """Whether the API answers, Redis and a worker being there."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/readyz?workers=1", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except HTTPError as refusal:
-            refusal.close()
-        except OSError:
-            pass
-        return False
+        return is_ready(self.url, workers=1)
 
     def matches_total(self) -> int:
         """The matches that /metrics shows."""

@@ -5,18 +5,16 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import HTTPError
 
 import psutil
 import pytest
 
 from service.local.folder import hold_folder
 from service.local.redis_server import find_program, server_command, server_process
-from tests.servers import RedisServer, free_port, named_children, poll
+from tests.servers import RedisServer, free_port, is_ready, named_children, poll
 
 START_SECONDS = 240.0
 """A first start compiles the engine."""
@@ -56,14 +54,7 @@ class Up:
 
     def is_ready(self) -> bool:
         """Whether the API answers that Redis is there and a worker too."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/readyz?workers=1", timeout=2) as answer:
-                return bool(answer.status == 200)
-        except HTTPError as refusal:
-            refusal.close()
-        except OSError:
-            pass
-        return False
+        return is_ready(self.url, workers=1)
 
 
 def start(folder: Path, log: Path, *arguments: str, **environment: str) -> Up:
