@@ -23,7 +23,7 @@ ENGINE_VERSION: Final = "1"
 LANE_KERNEL: Final = "lanes"
 SCALAR_KERNEL: Final = "scalar"
 """The kernels."""
-_PLAYED: Final = {LANE_KERNEL: ("block", "random"), SCALAR_KERNEL: ("draw", "random"), SEARCH_KERNEL: ("block", "noisy")}
+_PLAYED: Final = {LANE_KERNEL: ("block", "random"), SCALAR_KERNEL: ({"set": 12}, "random"), SEARCH_KERNEL: ("block", "noisy")}
 """By kernel: a ruleset and a policy that it plays."""
 _EVERYDAY: Final = (LANE_KERNEL, SCALAR_KERNEL)
 LITERAL: Final = "literal"
@@ -115,13 +115,12 @@ def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> Non
 
 
 def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
-    """Which kernel plays: the lanes double-six without drawing, whatever its other parameters, as long as all policies are
-    programs."""
+    """Which kernel plays: the lanes double-six, whatever its other parameters, as long as all policies are programs."""
     if any(plays_own(policy.plan) for policy in policies):
         return LITERAL
     if not all(policy.is_program for policy in policies):
         return SEARCH_KERNEL
-    return LANE_KERNEL if ruleset.set == 6 and ruleset.draw is None else SCALAR_KERNEL
+    return LANE_KERNEL if ruleset.set == 6 else SCALAR_KERNEL
 
 
 def warm_up(kernel: str | None = None) -> None:

@@ -48,10 +48,10 @@ def one_by_one(playing: Lineup, first_block: int, blocks: int) -> MatchRows:
 
 @st.composite
 def rulesets_of_lanes(draw: Any) -> tuple[dict[str, Any], int]:
-    """Every ruleset of double-six without drawing, for every number of players."""
+    """Every ruleset of double-six, for every number of players."""
     players = draw(st.integers(2, 4))
     ruleset, _ = draw(strategies.rulesets())
-    ruleset |= {"set": 6, "draw": None, "hand": draw(st.integers(1, 28 // players)), "partners": False}
+    ruleset |= {"set": 6, "hand": draw(st.integers(1, 28 // players)), "partners": False}
     if players == 4:
         ruleset["partners"] = draw(st.booleans())
     return ruleset, players
@@ -76,7 +76,7 @@ def test_lanes_play_as_the_literal_rules_do(
 def test_lanes_that_take_many_matches_play_as_one_after_the_other(policy: Any, players: int) -> None:
     blocks = 3 * LANES // players
     for field in ([policy, *["random"] * (players - 1)], [policy] * players):
-        for ruleset in ("block", "traditional"):
+        for ruleset in ("block", "traditional", "draw", {"preset": "draw", "draw": {"limit": 1}}):
             playing = lineup(field, ruleset=ruleset, seed=17)
             assert difference(one_by_one(playing, 5, blocks), in_lanes(playing, 5, blocks)) == []
 
@@ -87,6 +87,15 @@ def test_partners_and_alternating_policies(partner_count: str, next_leader: str)
     ruleset = {"preset": "traditional", "partners": True, "partner_count": partner_count, "next_leader": next_leader}
     playing = lineup(["linear", "random_tile", "linear", "random_tile"], ruleset=ruleset, seed=3, rotations=2)
     assert difference(one_by_one(playing, 2**40, 600), in_lanes(playing, 2**40, 600)) == []
+
+
+def test_stocks_of_every_size_limits_and_reserves() -> None:
+    for players, hand in ((2, 1), (2, 13), (3, 2), (3, 9), (4, 1), (4, 6)):
+        for limit, reserve in ((None, 0), (1, 0), (2, 1), (3, 30)):
+            draw = {"limit": limit, "reserve": reserve}
+            ruleset = {"preset": "draw", "hand": hand, "draw": draw, "ends": {"rounds": 3}}
+            playing = lineup(["starver", "random", "balance", "random_tile"][:players], ruleset=ruleset, seed=hand)
+            assert difference(one_by_one(playing, 2**32 - 9, 300), in_lanes(playing, 2**32 - 9, 300)) == []
 
 
 @settings(max_examples=100, deadline=None)
@@ -112,7 +121,7 @@ def test_hands_by_number_are_those_of_the_literal_deal(seed: int) -> None:
 def test_what_lanes_play() -> None:
     assert kernel_of(resolve_ruleset("block", 4)) == LANE_KERNEL
     assert kernel_of(resolve_ruleset({"preset": "traditional", "hand": 14}, 2)) == LANE_KERNEL
-    assert kernel_of(resolve_ruleset("draw", 2)) == SCALAR_KERNEL
+    assert kernel_of(resolve_ruleset("draw", 2)) == LANE_KERNEL
     assert kernel_of(resolve_ruleset({"preset": "block", "set": 9}, 4)) == SCALAR_KERNEL
 
 
@@ -142,7 +151,8 @@ def digest() -> str:
     seen = hashlib.sha256()
     for players in (2, 3, 4):
         for place, policy in enumerate([*NAMES, *WRITTEN]):
-            rows = in_lanes(lineup([policy, *["random"] * (players - 1)], seed=place), 2**33, 40)
+            ruleset = ("block", "draw")[place % 2]
+            rows = in_lanes(lineup([policy, *["random"] * (players - 1)], ruleset=ruleset, seed=place), 2**33, 40)
             seen.update(repr([getattr(rows, name) for name in ROW_FIELDS[4:]]).encode())
             for name in ROW_FIELDS[:4]:
                 seen.update(getattr(rows, name).tobytes())

@@ -48,7 +48,7 @@ _FIRST, _SECOND = np.uint64(FIRST_PAIR * WIDTH), np.uint64(SECOND_PAIR * WIDTH)
 
 
 @compiled(inline=True)
-def _ten_rounds(c0: Bits, c1: Bits, c2: Bits, c3: Bits, seed: Word) -> tuple[Bits, Bits, Bits, Bits]:
+def ten_rounds(c0: Bits, c1: Bits, c2: Bits, c3: Bits, seed: Word) -> tuple[Bits, Bits, Bits, Bits]:
     """`rng.philox4x32` under a seed's key."""
     k0, k1 = uint32(seed), uint32(seed >> uint64(32))
     for _ in range(_PHILOX_ROUNDS):
@@ -69,7 +69,7 @@ def _philox(table: Rows, columns: int, seed: Word, pair: int) -> None:
     first = _SECOND if pair else _FIRST
     for number in range(columns):
         column = uint64(number)
-        c0, c1, c2, c3 = _ten_rounds(
+        c0, c1, c2, c3 = ten_rounds(
             uint32(_ADDRESS + pair), table[_ROUND + column], table[_COUNTER_LOW + column], table[_COUNTER_HIGH + column], seed
         )
         table[first + column] = c0
@@ -86,7 +86,7 @@ def draw_lots(rules: Integers, seed: Word, first_block: Word, lots: Words) -> No
     for number in range(LANES):
         column = uint64(number)
         block = first_block + column
-        low, high, _, _ = _ten_rounds(_LOT_ADDRESS, ZERO32, uint32(block), uint32(block >> uint64(32)), seed)
+        low, high, _, _ = ten_rounds(_LOT_ADDRESS, ZERO32, uint32(block), uint32(block >> uint64(32)), seed)
         lots[column] = (uint64(high) * players + (uint64(low) * players >> uint64(32))) >> uint64(32)
         lots[_LANES + column] = mix64(start + block * _GAMMA)
 

@@ -33,11 +33,11 @@ MAX_SEATS: Final = 4
 MOVER: Final = 0
 """The hand of the seat to move, copied from its row of `HANDS` and back."""
 LEFT: Final = 1
-"""The suit of the left end; before the opening the tiles that may open, and `OPENING`."""
+"""The suit of the left end and `DRAWABLE`; before the opening the tiles that may open, and `OPENING`."""
 RIGHT: Final = 2
-"""The suit of the right end; before the opening the same as `LEFT`."""
+"""The same of the right end; before the opening the same as `LEFT`."""
 UNION: Final = 3
-"""All hands together, and `OPENING`."""
+"""All hands together, and `OPENING`; `DRAWABLE` where there is something to draw."""
 WORD: Final = 4
 """The high half of the decision's random word."""
 LOW_WORD: Final = 5
@@ -47,7 +47,7 @@ KEPT_LEFT: Final = 6
 KEPT_RIGHT: Final = 7
 """The same at the right end; never filled where both ends are equal."""
 STOCK: Final = 8
-"""The tiles that were not dealt."""
+"""The tiles that were not dealt, without those that were drawn."""
 NEXT_TOUCHED: Final = 9
 """`TOUCHED` of the seat that moves next."""
 OTHERS_TOUCHED: Final = 10
@@ -70,6 +70,8 @@ ONE32: Final = np.uint32(1)
 ALL: Final = np.uint32((1 << 28) - 1)
 OPENING: Final = np.uint32(1 << 31)
 """Set in both ends before the opening and always in `UNION`: so a line that has not begun is never taken for blocked."""
+DRAWABLE: Final = np.uint32(1 << 30)
+"""Set in both ends of every line, and in `UNION` for as long as tiles can be drawn: such a line is not blocked either."""
 DOUBLES: Final = _mask([is_double(tile) for tile in _TILES])
 SUITS: Final = tuple(_mask([value in tile for tile in _TILES]) for value in range(7))
 """By value: the tiles that show it."""
@@ -77,10 +79,10 @@ CROSSINGS: Final = tuple(np.uint32(suit & ~DOUBLES) for suit in SUITS)
 """By value: the tiles that lead from it to another value."""
 PIP_PLANES: Final = tuple(_mask([bool(pips(tile) >> digit & 1) for tile in _TILES]) for digit in range(4))
 """By binary digit: the tiles whose pips have it."""
-LOW_SUIT: Final = np.array([SUITS[low] for low, _ in _TILES], np.uint32)
-HIGH_SUIT: Final = np.array([SUITS[high] for _, high in _TILES], np.uint32)
-"""By tile: the suits of its two halves."""
-CROSSING_OF: Final = np.concatenate([(LOW_SUIT ^ HIGH_SUIT), (LOW_SUIT | HIGH_SUIT)]).astype(np.uint64)
+LOW_SUIT: Final = np.array([SUITS[low] | DRAWABLE for low, _ in _TILES], np.uint32)
+HIGH_SUIT: Final = np.array([SUITS[high] | DRAWABLE for _, high in _TILES], np.uint32)
+"""By tile: its two halves as ends of a line."""
+CROSSING_OF: Final = np.concatenate([(LOW_SUIT ^ HIGH_SUIT), (LOW_SUIT | HIGH_SUIT) & ALL]).astype(np.uint64)
 """By tile: what it changes the suit of its end by; from `TILES` on the suits of both halves, which an opening brings."""
 PIPS_OF: Final = np.array([pips(tile) for tile in _TILES], np.uint64)
 
@@ -136,6 +138,11 @@ SECOND_PAIR: Final = 19
 REST: Final = 23
 """The tiles that the seats before left."""
 WORK_ROWS: Final = 24
+
+STOCK_WIDTH: Final = 32
+"""From a lane's stock, a byte a tile, to the next one's."""
+NEXT_OF_STOCK: Final = 31
+"""In a lane's stock: how many tiles have been drawn."""
 
 NOBODY: Final = 7
 OUT: Final = 1 << 16

@@ -6,7 +6,7 @@ not due yet waits for its step with empty hands.
 """
 
 import numpy as np
-from numba import int64, uint32, uint64
+from numba import int64, uint8, uint32, uint64
 
 from workers.engine.compile import compiled
 from workers.engine.lanes.deal import deal, draw_lots
@@ -27,6 +27,7 @@ from workers.engine.lanes.layout import (
     ROTATION,
     ROUND,
     ROWS,
+    STOCK_WIDTH,
     TOUCHED,
     WIDTH,
     WORK_ROWS,
@@ -78,10 +79,11 @@ from workers.engine.lanes.round import (
     write_counters,
 )
 from workers.engine.lanes.score import mark_rivals, narrow_weighted
+from workers.engine.lanes.stock import draw_tiles, drawable, lay_stocks, mark_drawers, shuffle_stocks, take_stocks
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, ones, whole, word
 from workers.engine.scalar.deal import opening_tile
-from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
+from workers.engine.scalar.layout import DRAWING, HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
 from workers.engine.scalar.match import BLOCKED_ROUNDS, PASSES, PLIES
 
@@ -142,6 +144,11 @@ def play_lanes(
     due = np.zeros(MAX_SEATS * LANES, np.uint64)
     dues = np.zeros(MAX_SEATS, np.int64)
     over = np.zeros(LANES + _MARKS, np.uint64)
+    to_draw = drawable(rules)
+    stocks = np.zeros(LANES * STOCK_WIDTH, np.uint8)
+    drawing = np.zeros(LANES + _MARKS, np.uint64)
+    drawing_passes = np.zeros(2 * LANES, np.int64)
+    others = np.zeros((to_draw + 1) * WIDTH, np.uint32)
 
     matches = rounds.shape[0]
     begun = min(matches, LANES)
@@ -154,6 +161,8 @@ def play_lanes(
     row = uint64(0)
     while under_way:
         deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt)
+        if to_draw:
+            shuffle_stocks(rules, seed, fresh, going_on, table, others, stocks)
         _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
         turn = row % word(period)
         first = turn * _LANES
@@ -161,10 +170,20 @@ def play_lanes(
         dues[turn] = 0
         _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
         copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
+        shut = 0
+        if to_draw:
+            lay_stocks(rows, due, first, opened)
+            mark_drawers(rows, ended)
+            drawers = _gather_many(marks, PLACES_OF_BITS, drawing)
+            shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
         _play(rules, programs, turn, reads_table, rows, addresses, marks, ended, over, table, due, first, opened, row)
         copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
         begin_lines(rows, ended, table, due, first, opened, row)
+        for number in range(shut):
+            ended[drawing[uint64(number)]] = uint8(1)
         ending = _gather(marks, PLACES_OF_BITS, over)
+        if to_draw:
+            take_stocks(rows, over, ending)
         # Where every lane is laid out again at the next step its old hands do no harm.
         _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
         going_on, finished = settle(rules, tile_sets, figures, records, table, over, ending, hands, totals, fresh, done)
@@ -178,7 +197,7 @@ def play_lanes(
         under_way -= finished - again
         step += 1
         row = row + _ONE if row + _ONE < word(players) else _ZERO
-    totals[PLIES] = plies + totals[BLOCKED_ROUNDS] * players
+    totals[PLIES] += plies + totals[BLOCKED_ROUNDS] * players
     totals[PASSES] += plies
 
 
@@ -327,7 +346,7 @@ def _play(
         draw_long_words(rows, addresses, first)
     if reads_table:
         note_lacks(rows, _TOUCHED + row * _WIDTH)
-    if plain and kind == _RANDOM and rules[HAND] <= _SMALL_HAND:
+    if plain and kind == _RANDOM and rules[HAND] <= _SMALL_HAND and not rules[DRAWING]:
         play_random_five(rows, ended)
         return
     if plain and kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
