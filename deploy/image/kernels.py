@@ -27,7 +27,8 @@ PASSED_ON: Final = "--compile"
 def warmed() -> list[Kernel]:
     """Every function that is kept in the cache, with the types it is called with."""
     warm_up()
-    warm_up(kernels.SEARCH_KERNEL)
+    for kernel in kernels.RARE_KERNELS:
+        warm_up(kernel)
     return [
         (module, name, signature)
         for module, content in sorted(sys.modules.items())
@@ -40,12 +41,13 @@ def warmed() -> list[Kernel]:
 
 def compile_for_this_process(wanted: list[Kernel]) -> None:
     """Compiles into the cache for the processor that the environment names; calls nothing, and tells what came of it."""
-    from workers.engine.lanes import door as _lanes  # noqa: F401
+    from workers.engine.lanes import double_nine as _wide  # noqa: F401
+    from workers.engine.lanes import double_six as _lanes  # noqa: F401
     from workers.engine.scalar import door as _scalar  # noqa: F401
 
     for module, name, signature in wanted:
         getattr(sys.modules[module], name).compile(signature)
-    for kernel in (None, kernels.SEARCH_KERNEL):
+    for kernel in (None, *kernels.RARE_KERNELS):
         (kernels.cache_folder() / kernels.mark(kernel)).touch()
     code = "".join(getattr(sys.modules[module], name).inspect_asm(signature) for module, name, signature in wanted)
     vectors = next(vectors for register, vectors in REGISTERS.items() if f"%{register}" in code)

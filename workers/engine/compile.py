@@ -28,7 +28,9 @@ CACHE_VARIABLE: Final = "BLOCKYARD_CACHE_DIR"
 WARM_MARK: Final = "warm"
 """A file in the cache folder that says that the everyday kernels were compiled into it; with `-<kernel>`, that this one was."""
 SEARCH_KERNEL: Final = "search"
-"""The kernel that is no everyday one: it is large, and compiled and loaded when somebody plays what needs it."""
+WIDE_KERNEL: Final = "wide"
+RARE_KERNELS: Final = (SEARCH_KERNEL, WIDE_KERNEL)
+"""The kernels that are no everyday ones: compiled and loaded when somebody plays what needs them."""
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -87,7 +89,7 @@ def cache_folder() -> Path:
 
 def is_cold(kernel: str | None = None) -> bool:
     """Whether the everyday kernels, or this one, will have to be compiled, which takes seconds, instead of being loaded."""
-    marks = {mark(kernel)} if kernel == SEARCH_KERNEL else {WARM_MARK, mark(kernel)}
+    marks = {mark(kernel)} if kernel in RARE_KERNELS else {WARM_MARK, mark(kernel)}
     return not any((cache_folder() / name).exists() for name in marks)
 
 

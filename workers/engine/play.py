@@ -3,14 +3,14 @@
 Letters in shapes: M matches, n seats, R rotations of a block.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.compile import SEARCH_KERNEL, warm
+from workers.engine.compile import SEARCH_KERNEL, WIDE_KERNEL, warm
 from workers.engine.policies import Policy, resolve_policy
 from workers.engine.policies.own import plays_own
 from workers.engine.reference import MatchRecord, play_match
@@ -22,10 +22,16 @@ ENGINE_VERSION: Final = "1"
 
 LANE_KERNEL: Final = "lanes"
 SCALAR_KERNEL: Final = "scalar"
-"""The kernels."""
-_PLAYED: Final = {LANE_KERNEL: ("block", "random"), SCALAR_KERNEL: ({"set": 12}, "random"), SEARCH_KERNEL: ("block", "noisy")}
+"""The everyday kernels."""
+_PLAYED: Final[Mapping[str, tuple[object, str]]] = {
+    LANE_KERNEL: ("block", "random"), WIDE_KERNEL: ({"set": 9}, "random"), SCALAR_KERNEL: ({"set": 12}, "random"),
+    SEARCH_KERNEL: ("block", "noisy"),
+}  # fmt: skip
 """By kernel: a ruleset and a policy that it plays."""
 _EVERYDAY: Final = (LANE_KERNEL, SCALAR_KERNEL)
+LANE_PLAYERS: Final = 4
+LANE_HAND: Final = 14
+"""The most players and tiles of a hand in lanes, on whatever set."""
 LITERAL: Final = "literal"
 """Where policies of somebody's own play: on the literal rules, without a kernel."""
 _ready: Final[set[str]] = set()
@@ -104,7 +110,7 @@ def play_blocks(lineup: Lineup, first_block: int, blocks: int) -> MatchRows:
 
 def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> None:
     # Each kernel is imported on first use: who plays nothing need not wait for the compiler to load.
-    if kernel == LANE_KERNEL:
+    if kernel in (LANE_KERNEL, WIDE_KERNEL):
         from workers.engine.lanes.door import play_in_lanes
 
         play_in_lanes(lineup, first_block, rows)
@@ -115,12 +121,16 @@ def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> Non
 
 
 def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
-    """Which kernel plays: the lanes double-six, whatever its other parameters, as long as all policies are programs."""
+    """Which kernel plays: the lanes double-six and usual hands of double-nine, whatever the other parameters, as long as all
+    policies are programs."""
     if any(plays_own(policy.plan) for policy in policies):
         return LITERAL
     if not all(policy.is_program for policy in policies):
         return SEARCH_KERNEL
-    return LANE_KERNEL if ruleset.set == 6 else SCALAR_KERNEL
+    if ruleset.set == 6:
+        return LANE_KERNEL
+    few = ruleset.set == 9 and ruleset.players <= LANE_PLAYERS and ruleset.hand <= LANE_HAND
+    return WIDE_KERNEL if few else SCALAR_KERNEL
 
 
 def warm_up(kernel: str | None = None) -> None:

@@ -15,16 +15,19 @@ from hypothesis import strategies as st
 
 from tests.workers.engine import strategies
 from tests.workers.engine.engines import ROW_FIELDS, difference, lineup
+from workers.engine.compile import WIDE_KERNEL
 from workers.engine.deal import unrank_subset
 from workers.engine.lanes.door import period, play_in_lanes
 from workers.engine.lanes.layout import LANES
 from workers.engine.lanes.subsets import hand_tables
-from workers.engine.play import LANE_KERNEL, SCALAR_KERNEL, Lineup, MatchRows, kernel_of, play_literally
+from workers.engine.play import LANE_HAND, LANE_KERNEL, SCALAR_KERNEL, Lineup, MatchRows, kernel_of, play_literally
 from workers.engine.policies.program import Feature, Finish, Preference, Program
 from workers.engine.policies.resolve import NAMED
 from workers.engine.rules import resolve_ruleset
 from workers.engine.scalar.door import play_scalar
+from workers.engine.tiles import set_size
 
+DOUBLE_NINE = {"set": 9}
 NAMES = [policy.name for policy in NAMED]
 WRITTEN: list[Any] = [
     {"prefer": ["double", "equal_ends", "fewest_pips", "random"]},
@@ -48,10 +51,12 @@ def one_by_one(playing: Lineup, first_block: int, blocks: int) -> MatchRows:
 
 @st.composite
 def rulesets_of_lanes(draw: Any) -> tuple[dict[str, Any], int]:
-    """Every ruleset of double-six, for every number of players."""
+    """Every ruleset of lanes, for every number of players."""
     players = draw(st.integers(2, 4))
     ruleset, _ = draw(strategies.rulesets())
-    ruleset |= {"set": 6, "hand": draw(st.integers(1, 28 // players)), "partners": False}
+    highest = draw(st.sampled_from((6, 9)))
+    hand = draw(st.integers(1, min(set_size(highest) // players, LANE_HAND)))
+    ruleset |= {"set": highest, "hand": hand, "partners": False}
     if players == 4:
         ruleset["partners"] = draw(st.booleans())
     return ruleset, players
@@ -76,7 +81,7 @@ def test_lanes_play_as_the_literal_rules_do(
 def test_lanes_that_take_many_matches_play_as_one_after_the_other(policy: Any, players: int) -> None:
     blocks = 3 * LANES // players
     for field in ([policy, *["random"] * (players - 1)], [policy] * players):
-        for ruleset in ("block", "traditional", "draw", {"preset": "draw", "draw": {"limit": 1}}):
+        for ruleset in ("block", "traditional", "draw", DOUBLE_NINE, {"preset": "draw", "set": 9, "draw": {"limit": 1}}):
             playing = lineup(field, ruleset=ruleset, seed=17)
             assert difference(one_by_one(playing, 5, blocks), in_lanes(playing, 5, blocks)) == []
 
@@ -90,10 +95,12 @@ def test_partners_and_alternating_policies(partner_count: str, next_leader: str)
 
 
 def test_stocks_of_every_size_limits_and_reserves() -> None:
-    for players, hand in ((2, 1), (2, 13), (3, 2), (3, 9), (4, 1), (4, 6)):
+    for highest, players, hand in (
+        (6, 2, 1), (6, 2, 13), (6, 3, 2), (6, 3, 9), (6, 4, 1), (6, 4, 6), (9, 2, 1), (9, 2, 14), (9, 3, 2), (9, 4, 13),
+    ):  # fmt: skip
         for limit, reserve in ((None, 0), (1, 0), (2, 1), (3, 30)):
             draw = {"limit": limit, "reserve": reserve}
-            ruleset = {"preset": "draw", "hand": hand, "draw": draw, "ends": {"rounds": 3}}
+            ruleset = {"preset": "draw", "set": highest, "hand": hand, "draw": draw, "ends": {"rounds": 3}}
             playing = lineup(["starver", "random", "balance", "random_tile"][:players], ruleset=ruleset, seed=hand)
             assert difference(one_by_one(playing, 2**32 - 9, 300), in_lanes(playing, 2**32 - 9, 300)) == []
 
@@ -122,7 +129,10 @@ def test_what_lanes_play() -> None:
     assert kernel_of(resolve_ruleset("block", 4)) == LANE_KERNEL
     assert kernel_of(resolve_ruleset({"preset": "traditional", "hand": 14}, 2)) == LANE_KERNEL
     assert kernel_of(resolve_ruleset("draw", 2)) == LANE_KERNEL
-    assert kernel_of(resolve_ruleset({"preset": "block", "set": 9}, 4)) == SCALAR_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "draw", "set": 9, "hand": 14}, 3)) == WIDE_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "block", "set": 9, "hand": 15}, 3)) == SCALAR_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "block", "set": 9, "hand": 5, "ends": {"rounds": 5}}, 5)) == SCALAR_KERNEL
+    assert kernel_of(resolve_ruleset({"preset": "block", "set": 12}, 2)) == SCALAR_KERNEL
 
 
 def test_programs_are_simplified_only_where_the_finish_repeats_them() -> None:
@@ -142,16 +152,16 @@ def test_the_period_of_a_lineup() -> None:
 DIGEST = """
 from tests.workers.engine.test_lanes import digest
 from workers.engine.lanes.bits import can_deposit
-print(can_deposit(), digest())
+print(can_deposit(), digest({highest}))
 """
 
 
-def digest() -> str:
+def digest(highest: int) -> str:
     """What all kinds of programs made of some matches."""
     seen = hashlib.sha256()
     for players in (2, 3, 4):
         for place, policy in enumerate([*NAMES, *WRITTEN]):
-            ruleset = ("block", "draw")[place % 2]
+            ruleset = {"preset": ("block", "draw")[place % 2], "set": highest}
             rows = in_lanes(lineup([policy, *["random"] * (players - 1)], ruleset=ruleset, seed=place), 2**33, 40)
             seen.update(repr([getattr(rows, name) for name in ROW_FIELDS[4:]]).encode())
             for name in ROW_FIELDS[:4]:
@@ -159,13 +169,14 @@ def digest() -> str:
     return seen.hexdigest()
 
 
+@pytest.mark.parametrize("highest", [6, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("processor", "deposits"), [("haswell", True), ("generic", False)])
 @pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="names of x86 processors")
-def test_other_processors_give_the_same_integers(processor: str, deposits: bool, tmp_path: Path) -> None:
+def test_other_processors_give_the_same_integers(processor: str, deposits: bool, highest: int, tmp_path: Path) -> None:
     features = {} if deposits else {"NUMBA_CPU_FEATURES": ""}
     run = subprocess.run(
-        [sys.executable, "-c", DIGEST], capture_output=True, text=True, timeout=280,
+        [sys.executable, "-c", DIGEST.format(highest=highest)], capture_output=True, text=True, timeout=280,
         env={**os.environ, "NUMBA_CPU_NAME": processor, "BLOCKYARD_CACHE_DIR": str(tmp_path), **features},
         cwd=Path(__file__).parents[3],
     )  # fmt: skip
-    assert run.stdout.split() == [str(deposits), digest()], run.stderr
+    assert run.stdout.split() == [str(deposits), digest(highest)], run.stderr

@@ -1,16 +1,17 @@
-"""Bit operations on 32-bit lanes, and the one 64-bit operation that only some processors have."""
+"""Bit operations on the words of lanes, and the one 64-bit operation that only some processors have."""
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
+import numpy as np
 from llvmlite import binding, ir
-from numba import types, uint32
+from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.layout import ZERO32, Bits
+from workers.engine.lanes.layout import Bits, Masks
 from workers.engine.scalar.bits import operation, word
 from workers.engine.scalar.layout import Word
 
@@ -18,22 +19,10 @@ _WORD = ir.IntType(64)
 _DEPOSIT: Final = "llvm.x86.bmi.pdep.64"
 
 
-ones32: Callable[[Bits], Bits] = operation(types.uint32, types.uint32, lambda builder, bits: builder.ctpop(bits))
-"""How many bits of a 32-bit word are set."""
-
-signed: Callable[[Bits], int] = operation(types.uint32, types.int32, lambda _builder, bits: bits)
-"""The same 32 bits as a signed number: vector units compare signed numbers in one instruction."""
-
-
 def _freeze(builder: Any, bits: Any) -> Any:
     frozen = ir.instructions.Instruction(builder.block, bits.type, "freeze", [bits])
     builder._insert(frozen)
     return frozen
-
-
-same: Callable[[Bits], Bits] = operation(types.uint32, types.uint32, _freeze)
-"""The same bits, whose origin the compiler forgets. A choice between something new and what was loaded from the place that is
-written would otherwise become a masked store, which takes tens of cycles on some processors without AVX-512."""
 
 
 @cache
@@ -83,37 +72,66 @@ deposit: Callable[[Word, Word], Word] = cast(Any, _pdep) if can_deposit() else _
 """The low bits of the first word, in turn, at the places of the set bits of the second."""
 
 
-@compiled(inline=True)
-def scaled32(bits: Bits, bound: Bits) -> Bits:
-    """`rng.choice` from the high half of a word, in 32-bit steps: exact for a bound up to 28."""
-    low = uint32(uint32(uint32(bits & uint32(0xFFFF)) * bound) >> uint32(16))
-    return uint32(uint32(uint32(uint32(bits >> uint32(16)) * bound) + low) >> uint32(16))
+class Operations(NamedTuple):
+    """What is done with words of one size in vectors."""
 
-
-@compiled(inline=True)
-def lowest32(bits: Bits) -> Bits:
+    ones: Callable[[Bits], Bits]
+    """How many bits of a word are set."""
+    signed: Callable[[Bits], Any]
+    """The same bits as a signed number: vector units compare signed numbers in one instruction."""
+    same: Callable[[Bits], Bits]
+    """The same bits, whose origin the compiler forgets. A choice between something new and what was loaded from the place that
+    is written would otherwise become a masked store, which takes tens of cycles on some processors without AVX-512."""
+    scaled: Callable[[Bits, Bits], Bits]
+    """`rng.choice` from the high half of a random word: exact for a bound up to 28."""
+    lowest: Callable[[Bits], Bits]
     """The lowest set bit alone; nothing of nothing."""
-    return uint32(bits & uint32(ZERO32 - bits))
-
-
-@compiled(inline=True)
-def highest32(bits: Bits) -> Bits:
+    highest: Callable[[Bits], Bits]
     """The highest set bit alone; nothing of nothing."""
-    bits = uint32(bits | uint32(bits >> uint32(1)))
-    bits = uint32(bits | uint32(bits >> uint32(2)))
-    bits = uint32(bits | uint32(bits >> uint32(4)))
-    bits = uint32(bits | uint32(bits >> uint32(8)))
-    bits = uint32(bits | uint32(bits >> uint32(16)))
-    return uint32(bits ^ uint32(bits >> uint32(1)))
-
-
-@compiled(inline=True)
-def where(bits: Bits, mask: Bits, value: Bits) -> Bits:
-    """A value where a word has any bit of a mask, else 0. (Compared as 32 bits: numba alone would compare 64.)"""
-    return value if uint32(bits & mask) != ZERO32 else ZERO32
-
-
-@compiled(inline=True)
-def unless(bits: Bits, mask: Bits, value: Bits) -> Bits:
+    where: Callable[[Bits, Bits, Bits], Bits]
+    """A value where a word has any bit of a mask, else 0. (Compared in its own size: numba alone would compare 64 bits.)"""
+    unless: Callable[[Bits, Bits, Bits], Bits]
     """A value where a word has no bit of a mask, else 0."""
-    return value if uint32(bits & mask) == ZERO32 else ZERO32
+
+
+def operations(masks: Masks) -> Operations:
+    """The operations on words of the size that these masks have."""
+    is_wide, sized = masks.is_wide, masks.sized
+    zero, low_half = masks.number(0), np.uint64(0xFFFF_FFFF)
+
+    @compiled(inline=True)
+    def scaled(bits: Bits, bound: Bits) -> Bits:
+        if is_wide:
+            return sized(sized(sized(bits & low_half) * bound) >> sized(32))
+        low = sized(sized(sized(bits & sized(0xFFFF)) * bound) >> sized(16))
+        return sized(sized(sized(sized(bits >> sized(16)) * bound) + low) >> sized(16))
+
+    @compiled(inline=True)
+    def lowest(bits: Bits) -> Bits:
+        return sized(bits & sized(zero - bits))
+
+    @compiled(inline=True)
+    def highest(bits: Bits) -> Bits:
+        bits = sized(bits | sized(bits >> sized(1)))
+        bits = sized(bits | sized(bits >> sized(2)))
+        bits = sized(bits | sized(bits >> sized(4)))
+        bits = sized(bits | sized(bits >> sized(8)))
+        bits = sized(bits | sized(bits >> sized(16)))
+        if is_wide:
+            bits = sized(bits | sized(bits >> sized(32)))
+        return sized(bits ^ sized(bits >> sized(1)))
+
+    @compiled(inline=True)
+    def where(bits: Bits, mask: Bits, value: Bits) -> Bits:
+        return value if sized(bits & mask) != zero else zero
+
+    @compiled(inline=True)
+    def unless(bits: Bits, mask: Bits, value: Bits) -> Bits:
+        return value if sized(bits & mask) == zero else zero
+
+    return Operations(
+        ones=operation(sized, sized, lambda builder, bits: builder.ctpop(bits)),
+        signed=operation(sized, masks.whole, lambda _builder, bits: bits),
+        same=operation(sized, sized, _freeze),
+        scaled=scaled, lowest=lowest, highest=highest, where=where, unless=unless,
+    )  # fmt: skip

@@ -1,19 +1,24 @@
 """What the lanes hold and where: rows of one flat array, so that the compiler can prove that rows do not overlap.
 
 Letters in shapes: L lanes, W width of a row. Row r of lane i stands at `r * W + i`; W is a compile-time constant, as are all
-masks. A set of tiles is a 32-bit mask in rank order; an end of the line is the mask of its whole suit.
+masks. A set of tiles is a mask in rank order, of 32 bits or 64; an end of the line is the mask of its whole suit.
 """
 
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import int32, int64, uint32, uint64
 
+from workers.engine.scalar.layout import Words
 from workers.engine.tiles import is_double, pips, tile_set
 
-Bits: TypeAlias = np.uint32
-"""32 bits: a set of tiles or a half of a random word, and counts in a vector."""
-Rows: TypeAlias = npt.NDArray[np.uint32]
+Bits: TypeAlias = Any
+"""A word of a lane, 32 bits or 64: a set of tiles or a half of a random word, and counts in a vector."""
+Half: TypeAlias = np.uint32
+"""Half of a random word."""
+Rows: TypeAlias = npt.NDArray[Any]
 """`[rows * W]` of lanes, or of columns of the work table."""
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Shorts: TypeAlias = npt.NDArray[np.uint16]
@@ -25,19 +30,21 @@ LANES: Final = 512
 """Matches under way at once. Their rows fill a processor's first-level cache and no more."""
 WIDTH: Final = LANES + 16
 """From a row to the next: a cache line more than the lanes, so that the rows of a lane spread over the cache."""
+MARKS: Final = 8
+"""Marks of lanes, a byte each, that are looked at together: a word."""
 COLUMNS: Final = 8
 """Columns of the work table that are computed at a time; what lies beyond a list is computed for nothing."""
 MAX_SEATS: Final = 4
 
-# Rows of 32-bit words. Seats sit on `HANDS` and `TOUCHED` in playing order: the lane's own seat numbers are in its record.
+# Rows. Seats sit on `HANDS` and `TOUCHED` in playing order: the lane's own seat numbers are in its record.
 MOVER: Final = 0
 """The hand of the seat to move, copied from its row of `HANDS` and back."""
 LEFT: Final = 1
-"""The suit of the left end and `DRAWABLE`; before the opening the tiles that may open, and `OPENING`."""
+"""The suit of the left end and `drawable`; before the opening the tiles that may open, and `opening`."""
 RIGHT: Final = 2
 """The same of the right end; before the opening the same as `LEFT`."""
 UNION: Final = 3
-"""All hands together, and `OPENING`; `DRAWABLE` where there is something to draw."""
+"""All hands together, and `opening`; `drawable` where there is something to draw."""
 WORD: Final = 4
 """The high half of the decision's random word."""
 LOW_WORD: Final = 5
@@ -57,42 +64,91 @@ TOUCHED: Final = HANDS + MAX_SEATS
 """By seat: the tiles that show a value which the seat is known to lack."""
 ROWS: Final = TOUCHED + MAX_SEATS
 
-_TILES: Final = tile_set(6)
-TILES: Final = len(_TILES)
 
 
-def _mask(chosen: list[bool]) -> np.uint32:
-    return np.uint32(sum(1 << tile for tile, is_chosen in enumerate(chosen) if is_chosen))
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """What the lanes know of a set of tiles, in words of 32 bits, or of 64 where it has more tiles than that.
+
+    Tuples by value have `VALUES` entries, those by binary digit `DIGITS`; beyond what the set has they are empty, and what a
+    kernel does with them is nothing.
+    """
+
+    highest: int
+    """The highest value."""
+    number: type[np.uint32] | type[np.uint64]
+    tiles: int
+    all: Bits
+    opening: Bits
+    """Set in both ends before the opening and always in `UNION`: so a line that has not begun is never taken for blocked."""
+    drawable: Bits
+    """Set in both ends of every line, and in `UNION` for as long as tiles can be drawn: such a line is not blocked either."""
+    mark: Bits
+    """No tile."""
+    doubles: Bits
+    suits: tuple[Bits, ...]
+    """By value: the tiles that show it."""
+    pip_planes: tuple[Bits, ...]
+    """By binary digit: the tiles whose pips have it."""
+    low_suit: Rows
+    high_suit: Rows
+    """By tile: its two halves as ends of a line."""
+    pips_of: Words
+    crossing_of: Words
+    """By tile: what it changes the suit of its end by; from `tiles` on the suits of both halves, which an opening brings."""
+    values_of: Words
+    """By seven bits of a hand, seven tiles each: the set of values that they show."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether words have 64 bits."""
+        return self.number is np.uint64
+
+    @property
+    def sized(self) -> Any:
+        """The compiler's type of a word; cutting every result down to it keeps as many lanes in a vector as there can be."""
+        return uint64 if self.is_wide else uint32
+
+    @property
+    def whole(self) -> Any:
+        """The same with a sign."""
+        return int64 if self.is_wide else int32
 
 
-ZERO32: Final = np.uint32(0)
-ONE32: Final = np.uint32(1)
-ALL: Final = np.uint32((1 << 28) - 1)
-OPENING: Final = np.uint32(1 << 31)
-"""Set in both ends before the opening and always in `UNION`: so a line that has not begun is never taken for blocked."""
-DRAWABLE: Final = np.uint32(1 << 30)
-"""Set in both ends of every line, and in `UNION` for as long as tiles can be drawn: such a line is not blocked either."""
-DOUBLES: Final = _mask([is_double(tile) for tile in _TILES])
-SUITS: Final = tuple(_mask([value in tile for tile in _TILES]) for value in range(7))
-"""By value: the tiles that show it."""
-CROSSINGS: Final = tuple(np.uint32(suit & ~DOUBLES) for suit in SUITS)
-"""By value: the tiles that lead from it to another value."""
-PIP_PLANES: Final = tuple(_mask([bool(pips(tile) >> digit & 1) for tile in _TILES]) for digit in range(4))
-"""By binary digit: the tiles whose pips have it."""
-LOW_SUIT: Final = np.array([SUITS[low] | DRAWABLE for low, _ in _TILES], np.uint32)
-HIGH_SUIT: Final = np.array([SUITS[high] | DRAWABLE for _, high in _TILES], np.uint32)
-"""By tile: its two halves as ends of a line."""
-CROSSING_OF: Final = np.concatenate([(LOW_SUIT ^ HIGH_SUIT), (LOW_SUIT | HIGH_SUIT) & ALL]).astype(np.uint64)
-"""By tile: what it changes the suit of its end by; from `TILES` on the suits of both halves, which an opening brings."""
-PIPS_OF: Final = np.array([pips(tile) for tile in _TILES], np.uint64)
+VALUES: Final = 10
+DIGITS: Final = 5
+SEVEN: Final = 7
 
 
-def _values(tiles: int) -> int:
-    return sum(1 << value for value, suit in enumerate(SUITS) if tiles & int(suit))
+def masks_of(highest: int) -> Masks:
+    """For double-six and double-nine; larger sets have more tiles than bits."""
+    tiles = tile_set(highest)
+    number = np.uint32 if len(tiles) < np.iinfo(np.uint32).bits - 2 else np.uint64
+    top = np.iinfo(number).bits - 1
 
+    def mask(chosen: list[bool]) -> Bits:
+        return number(sum(1 << tile for tile, is_chosen in enumerate(chosen) if is_chosen))
 
-VALUES_OF: Final = np.array([_values(tiles << 7 * quarter) for quarter in range(4) for tiles in range(128)], np.uint64)
-"""By quarter of a hand, seven tiles each: the set of values that they show."""
+    doubles = mask([is_double(tile) for tile in tiles])
+    suits = tuple(mask([value in tile for tile in tiles]) for value in range(VALUES))
+    drawable = number(1 << top - 1)
+    low_suit: Any = np.array([suits[low] for low, _ in tiles], number)
+    high_suit: Any = np.array([suits[high] for _, high in tiles], number)
+    shown = [
+        sum(1 << value for value, suit in enumerate(suits) if chosen << SEVEN * group & int(suit))
+        for group in range(-(-len(tiles) // SEVEN))
+        for chosen in range(1 << SEVEN)
+    ]
+    return Masks(
+        highest=highest, number=number, tiles=len(tiles), all=number((1 << len(tiles)) - 1), opening=number(1 << top),
+        drawable=drawable, mark=number(1 << len(tiles)), doubles=doubles, suits=suits,
+        pip_planes=tuple(mask([bool(pips(tile) >> digit & 1) for tile in tiles]) for digit in range(DIGITS)),
+        low_suit=low_suit | drawable, high_suit=high_suit | drawable,
+        pips_of=np.array([pips(tile) for tile in tiles], np.uint64),
+        crossing_of=np.concatenate([low_suit ^ high_suit, low_suit | high_suit]).astype(np.uint64),
+        values_of=np.array(shown, np.uint64),
+    )  # fmt: skip
+
 
 # Columns of a lane's record of 64-bit numbers; unsigned, as indexes are in the kernel.
 ROUND: Final = np.uint64(0)
@@ -139,9 +195,9 @@ REST: Final = 23
 """The tiles that the seats before left."""
 WORK_ROWS: Final = 24
 
-STOCK_WIDTH: Final = 32
+STOCK_WIDTH: Final = 64
 """From a lane's stock, a byte a tile, to the next one's."""
-NEXT_OF_STOCK: Final = 31
+NEXT_OF_STOCK: Final = 63
 """In a lane's stock: how many tiles have been drawn."""
 
 NOBODY: Final = 7

@@ -1,24 +1,25 @@
-"""Whole matches in lanes, compiled: the only function of this kernel that Python calls.
+"""Whole matches in lanes, compiled.
 
 All lanes advance by one ply at every step, and the seat that moves stands on the same row in all of them. Rows belong to
 places of the lineup wherever programs differ, so that every step runs one program; a lane whose next leader's program is
 not due yet waits for its step with empty hands.
 """
 
+from collections.abc import Callable
+
 import numpy as np
-from numba import int64, uint8, uint32, uint64
+from numba import int64, uint8, uint64
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.deal import deal, draw_lots
+from workers.engine.lanes.deal import deal_for, draw_lots
 from workers.engine.lanes.layout import (
-    ALL,
     BASE,
     BLOCK,
     HANDS,
     LANES,
     LEADER,
+    MARKS,
     MATCH,
-    MAX_SEATS,
     MOVER,
     NEXT_TOUCHED,
     OPENERS,
@@ -26,65 +27,24 @@ from workers.engine.lanes.layout import (
     RECORD,
     ROTATION,
     ROUND,
-    ROWS,
-    STOCK_WIDTH,
     TOUCHED,
     WIDTH,
-    WORK_ROWS,
     Bytes,
+    Masks,
     Rows,
-    Scores,
-    Shorts,
     Weights,
 )
-from workers.engine.lanes.narrow import (
-    narrow_distinct,
-    narrow_double,
-    narrow_equal_ends,
-    narrow_mobility,
-    narrow_next_lacks_both,
-    narrow_next_lacks_one,
-    narrow_no_follow_up,
-    narrow_other_lacks,
-    narrow_pips,
-    narrow_unseen,
-    note_lacks,
-    open_by_mobility,
-    open_by_unseen,
-)
-from workers.engine.lanes.ply import (
-    copy_row,
-    draw_long_words,
-    draw_words,
-    fill_kept,
-    finish_random_any,
-    finish_random_seven,
-    finish_random_tile,
-    finish_top,
-    merge_row,
-    play_random_five,
-    play_random_seven,
-    play_top,
-)
-from workers.engine.lanes.round import (
-    begin_lines,
-    finish,
-    judge_2,
-    judge_3,
-    judge_4,
-    lay_out_2,
-    lay_out_3,
-    lay_out_4,
-    settle,
-    write_counters,
-)
-from workers.engine.lanes.score import mark_rivals, narrow_weighted
-from workers.engine.lanes.stock import draw_tiles, drawable, lay_stocks, mark_drawers, shuffle_stocks, take_stocks
+from workers.engine.lanes.narrow import narrows_of
+from workers.engine.lanes.ply import copy_row, draw_long_words, draw_words, merge_row, plies_of
+from workers.engine.lanes.room import Results, Room, Tables
+from workers.engine.lanes.round import finish, rounds_of, settle, write_counters
+from workers.engine.lanes.score import scores_of
+from workers.engine.lanes.stock import stocks_of
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
 from workers.engine.scalar.bits import bit, ones, whole, word
 from workers.engine.scalar.deal import opening_tile
-from workers.engine.scalar.layout import DRAWING, HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
-from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
+from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
+from workers.engine.scalar.layout import VALUES as SET_VALUES
 from workers.engine.scalar.match import BLOCKED_ROUNDS, PASSES, PLIES
 
 _L = np.uint64(LANES)
@@ -93,7 +53,6 @@ _MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED, _HANDS, _TOUCHED = (
     np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED, HANDS, TOUCHED)
 )
 _LOTS_END = np.uint64(2 * LANES)
-_RECORDS = LANES * int(RECORD)
 _TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
 _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
 _NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
@@ -102,8 +61,6 @@ _OTHER_LACKS, _NO_FOLLOW_UP = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP
 # Places in an encoded program.
 _FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
 _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
-_MARKS = 8
-"""Bytes of a word."""
 _AT_ONCE = 2
 """Places that are written whether they are set or not where few are: more in eight lanes are rare."""
 _BYTES_TO_BITS = np.uint64(0x0102_0408_1020_4080)
@@ -115,90 +72,6 @@ PLACES_OF_BITS = np.array(
 """By eight bits: the places of the set ones, four bits each, from the lowest."""
 _SMALL_HAND, _USUAL_HAND = 5, 7
 """The largest hands that `play_random_five` and `play_random_seven` take."""
-
-
-@compiled(entry=True)
-def play_lanes(
-    rules: Integers, tile_sets: Words, figures: Integers, hand_figures: Integers, begins: Words, before: Shorts,
-    segments: Words, lowers: Shorts, programs: Integers, period: int, reads_table: bool, seed: Word, first_block: Word,
-    rotations: int, scores: Scores, winners: Bytes, rounds: Scores, rounds_won: Integers, totals: Integers,
-) -> None:  # fmt: skip
-    """Play the matches of `rounds`; the last five arrays are the output, as in `play.MatchRows`.
-
-    `hand_figures` and what follows it are the tables of `subsets.HandTables`; `period` is the smallest rotation of `programs`
-    that leaves them as they are; `reads_table` says whether any of them asks for more than the own hand and the ends: what
-    seats are known to lack, or what has not been seen.
-    """
-    players = rules[PLAYERS]
-    rows = np.zeros(ROWS * WIDTH, np.uint32)
-    addresses = np.zeros(MAX_SEATS * WIDTH, np.uint64)
-    records = np.zeros(_RECORDS, np.int64)
-    dealt = np.zeros(MAX_SEATS * WIDTH, np.uint32)
-    table = np.zeros(WORK_ROWS * WIDTH, np.uint32)
-    marks = np.zeros(LANES // _MARKS, np.uint64)
-    ended = marks.view(np.uint8)
-    hands = np.zeros(2 * HAND_PAIRS, np.uint64)
-    lots = np.zeros(2 * LANES + 1, np.uint64)
-    fresh = np.zeros(LANES + 1, np.uint64)
-    done = np.zeros(LANES + 1, np.uint64)
-    due = np.zeros(MAX_SEATS * LANES, np.uint64)
-    dues = np.zeros(MAX_SEATS, np.int64)
-    over = np.zeros(LANES + _MARKS, np.uint64)
-    to_draw = drawable(rules)
-    stocks = np.zeros(LANES * STOCK_WIDTH, np.uint8)
-    drawing = np.zeros(LANES + _MARKS, np.uint64)
-    drawing_passes = np.zeros(2 * LANES, np.int64)
-    others = np.zeros((to_draw + 1) * WIDTH, np.uint32)
-
-    matches = rounds.shape[0]
-    begun = min(matches, LANES)
-    for lane in range(begun):
-        done[lane] = uint64(lane)
-    _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, lots, fresh, 0)
-    going_on = begun
-    under_way = begun
-    step = plies = 0
-    row = uint64(0)
-    while under_way:
-        deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt)
-        if to_draw:
-            shuffle_stocks(rules, seed, fresh, going_on, table, others, stocks)
-        _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
-        turn = row % word(period)
-        first = turn * _LANES
-        opened = dues[turn]
-        dues[turn] = 0
-        _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
-        copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
-        shut = 0
-        if to_draw:
-            lay_stocks(rows, due, first, opened)
-            mark_drawers(rows, ended)
-            drawers = _gather_many(marks, PLACES_OF_BITS, drawing)
-            shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
-        _play(rules, programs, turn, reads_table, rows, addresses, marks, ended, over, table, due, first, opened, row)
-        copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
-        begin_lines(rows, ended, table, due, first, opened, row)
-        for number in range(shut):
-            ended[drawing[uint64(number)]] = uint8(1)
-        ending = _gather(marks, PLACES_OF_BITS, over)
-        if to_draw:
-            take_stocks(rows, over, ending)
-        # Where every lane is laid out again at the next step its old hands do no harm.
-        _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
-        going_on, finished = settle(rules, tile_sets, figures, records, table, over, ending, hands, totals, fresh, done)
-        finish(rules, records, done, finished, scores, winners, rounds, rounds_won)
-        # A round has as many plies as steps, and one pass of every seat once nobody can play.
-        plies += ending * (step + 1) - opened * step
-        again = min(finished, matches - begun)
-        _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, lots, fresh, going_on)
-        begun += again
-        going_on += again
-        under_way -= finished - again
-        step += 1
-        row = row + _ONE if row + _ONE < word(players) else _ZERO
-    totals[PLIES] += plies + totals[BLOCKED_ROUNDS] * players
-    totals[PASSES] += plies
 
 
 @compiled()
@@ -235,75 +108,17 @@ def _begin_matches(
 
 
 @compiled()
-def _queue(
-    rules: Integers, tile_sets: Words, period: int, records: Integers, lanes: Words, count: int, dealt: Rows, hands: Words,
-    due: Words, dues: Integers,
-) -> None:  # fmt: skip
-    """Queue lanes with a new deal for the steps in which their leader's program moves."""
-    players = rules[PLAYERS]
-    if rules[OPENS_BY_DOUBLE]:
-        for number in range(count):
-            lane = lanes[uint64(number)]
-            record = lane * RECORD
-            openers = ALL
-            if records[record + ROUND] == 0:
-                for seat in range(players):
-                    hands[2 * seat] = uint64(dealt[uint64(seat) * _WIDTH + lane])
-                leader, tile = opening_tile(rules, tile_sets, hands)
-                records[record + LEADER] = leader
-                openers = uint32(bit(tile))
-            records[record + OPENERS] = whole(uint64(openers))
-    if period == 1:
-        for number in range(count):
-            due[uint64(number)] = lanes[uint64(number)]
-        dues[0] = count
-        return
-    for number in range(count):
-        lane = lanes[uint64(number)]
-        record = lane * RECORD
-        place = records[record + LEADER] - records[record + ROTATION]
-        place = place + players if place < 0 else place
-        # A period that is shorter than the number of players is 1 or 2.
-        turn = word(place if period == players else place & (period - 1))
-        due[turn * _LANES + word(dues[turn])] = lane
-        dues[turn] += 1
-
-
-@compiled()
-def _lay_out(
-    rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows, due: Words,
-    first: Word, opened: int, row: Word,
-) -> None:  # fmt: skip
-    if rules[PLAYERS] == 2:
-        lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
-    elif rules[PLAYERS] == 3:
-        lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
-    else:
-        lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
-
-
-@compiled()
-def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Words, ending: int, take: bool) -> None:
-    if rules[PLAYERS] == 2:
-        judge_2(rows, records, table, over, ending, rules[NET], take)
-    elif rules[PLAYERS] == 3:
-        judge_3(rows, records, table, over, ending, rules[NET], take)
-    else:
-        judge_4(rows, records, table, over, ending, rules[NET], take)
-
-
-@compiled()
 def _gather(marks: Words, packed: Words, over: Words) -> int:
     """The lanes whose round has ended, in order, into `over`; returns how many.
 
     Eight lanes at a time: their marks, a byte each, become the bits of a number, which says where the set ones are.
     """
     count = uint64(0)
-    for number in range(LANES // _MARKS):
+    for number in range(LANES // MARKS):
         group = uint64(number)
         bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
         places = packed[bits]
-        first = group * uint64(_MARKS)
+        first = group * uint64(MARKS)
         for position in range(_AT_ONCE):
             over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
         found = word(ones(bits))
@@ -317,90 +132,15 @@ def _gather(marks: Words, packed: Words, over: Words) -> int:
 def _gather_many(marks: Words, packed: Words, over: Words) -> int:
     """The same where about half of the lanes are marked: all eight places are written, and as many count as are set."""
     count = uint64(0)
-    for number in range(LANES // _MARKS):
+    for number in range(LANES // MARKS):
         group = uint64(number)
         bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
         places = packed[bits]
-        first = group * uint64(_MARKS)
-        for position in range(_MARKS):
+        first = group * uint64(MARKS)
+        for position in range(MARKS):
             over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
         count += word(ones(bits))
     return whole(count)
-
-
-@compiled()
-def _play(
-    rules: Integers, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words, marks: Words,
-    ended: Bytes, rivals: Words, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
-) -> None:  # fmt: skip
-    """One ply of every lane by the program of a place; the seat to move stands on this row of each kind.
-
-    `ended` are the bytes of `marks`; these and `rivals` are free until it is known which rounds end.
-    """
-    first = row * _WIDTH
-    kind = programs[place, _FINISH]
-    plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
-    if kind == _RANDOM:
-        draw_words(rows, addresses, first)
-    elif kind != _TOP:
-        draw_long_words(rows, addresses, first)
-    if reads_table:
-        note_lacks(rows, _TOUCHED + row * _WIDTH)
-    if plain and kind == _RANDOM and rules[HAND] <= _SMALL_HAND and not rules[DRAWING]:
-        play_random_five(rows, ended)
-        return
-    if plain and kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
-        play_random_seven(rows, ended)
-        return
-    if plain and kind == _TOP:
-        play_top(rows, ended)
-        return
-    fill_kept(rows)
-    if reads_table:
-        _gather_lacks(rules, rows, row)
-    for number in range(programs[place, _PREFERENCES]):
-        code = programs[place, _FIRST_PREFERENCE + number]
-        feature, fewest = code >> 1, code & 1
-        _prefer(rows, feature, fewest)
-        if feature == _MOBILITY:
-            open_by_mobility(rows, table, openings, first_opening, opened, fewest)
-        elif feature == _UNSEEN:
-            open_by_unseen(rows, table, openings, first_opening, opened, fewest)
-    if programs[place, _HAS_WEIGHTS]:
-        mark_rivals(rows, ended)
-        narrow_weighted(rows, rivals, _gather_many(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
-    if kind == _RANDOM and rules[HAND] <= _USUAL_HAND:
-        finish_random_seven(rows, ended)
-    elif kind == _RANDOM:
-        finish_random_any(rows, ended)
-    elif kind == _TOP:
-        finish_top(rows, ended)
-    else:
-        finish_random_tile(rows, ended)
-
-
-@compiled()
-def _prefer(rows: Rows, feature: int, fewest: int) -> None:
-    if feature == _PIPS:
-        narrow_pips(rows, fewest)
-    elif feature == _DOUBLE:
-        narrow_double(rows, fewest)
-    elif feature == _MOBILITY:
-        narrow_mobility(rows, fewest)
-    elif feature == _UNSEEN:
-        narrow_unseen(rows, fewest)
-    elif feature == _DISTINCT:
-        narrow_distinct(rows, fewest)
-    elif feature == _NEXT_ONE:
-        narrow_next_lacks_one(rows, fewest)
-    elif feature == _NEXT_BOTH:
-        narrow_next_lacks_both(rows, fewest)
-    elif feature == _OTHER_LACKS:
-        narrow_other_lacks(rows, fewest)
-    elif feature == _NO_FOLLOW_UP:
-        narrow_no_follow_up(rows, fewest)
-    else:
-        narrow_equal_ends(rows, fewest)
 
 
 @compiled()
@@ -423,3 +163,221 @@ def _gather_lacks(rules: Integers, rows: Rows, row: Word) -> None:
     copy_row(rows, _NEXT_TOUCHED, _OTHERS_TOUCHED)
     for distance in range(2, rules[PLAYERS]):
         merge_row(rows, _TOUCHED + (row + uint64(distance)) % players * _WIDTH, _OTHERS_TOUCHED)
+
+
+def matches(masks: Masks) -> Callable[..., None]:
+    """The kernel for a set of tiles."""
+    everything = np.uint64(masks.all)
+    deal = deal_for(masks)
+    drawable, shuffle_stocks, lay_stocks, take_stocks, mark_drawers, draw_tiles = stocks_of(masks)
+    (lay_out_2, lay_out_3, lay_out_4), begin_lines, (judge_2, judge_3, judge_4) = rounds_of(masks)
+    mark_rivals, narrow_weighted = scores_of(masks)
+    (
+        play_random_five, play_random_seven, play_top, fill_kept, finish_random_seven, finish_random_any, finish_top,
+        finish_random_tile,
+    ) = plies_of(masks)  # fmt: skip
+    (
+        narrow_pips, narrow_double, narrow_equal_ends, narrow_next_lacks_one, narrow_next_lacks_both, narrow_other_lacks,
+        note_lacks, narrow_distinct, narrow_no_follow_up, narrow_mobility, narrow_unseen, open_by_mobility, open_by_unseen,
+    ) = narrows_of(masks)  # fmt: skip
+
+    @compiled()
+    def _queue(
+        rules: Integers, tile_sets: Words, period: int, records: Integers, lanes: Words, count: int, dealt: Rows, hands: Words,
+        due: Words, dues: Integers,
+    ) -> None:  # fmt: skip
+        """Queue lanes with a new deal for the steps in which their leader's program moves."""
+        players = rules[PLAYERS]
+        if rules[OPENS_BY_DOUBLE]:
+            for number in range(count):
+                lane = lanes[uint64(number)]
+                record = lane * RECORD
+                openers = everything
+                if records[record + ROUND] == 0:
+                    for seat in range(players):
+                        hands[2 * seat] = uint64(dealt[uint64(seat) * _WIDTH + lane])
+                    leader, tile = opening_tile(rules, tile_sets, hands)
+                    records[record + LEADER] = leader
+                    openers = bit(tile)
+                records[record + OPENERS] = whole(openers)
+        if period == 1:
+            for number in range(count):
+                due[uint64(number)] = lanes[uint64(number)]
+            dues[0] = count
+            return
+        for number in range(count):
+            lane = lanes[uint64(number)]
+            record = lane * RECORD
+            place = records[record + LEADER] - records[record + ROTATION]
+            place = place + players if place < 0 else place
+            # A period that is shorter than the number of players is 1 or 2.
+            turn = word(place if period == players else place & (period - 1))
+            due[turn * _LANES + word(dues[turn])] = lane
+            dues[turn] += 1
+
+    @compiled()
+    def _lay_out(
+        rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
+        due: Words, first: Word, opened: int, row: Word,
+    ) -> None:  # fmt: skip
+        if rules[PLAYERS] == 2:
+            lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+        elif rules[PLAYERS] == 3:
+            lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+        else:
+            lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+
+    @compiled()
+    def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Words, ending: int, take: bool) -> None:
+        if rules[PLAYERS] == 2:
+            judge_2(rows, records, table, over, ending, rules[NET], take)
+        elif rules[PLAYERS] == 3:
+            judge_3(rows, records, table, over, ending, rules[NET], take)
+        else:
+            judge_4(rows, records, table, over, ending, rules[NET], take)
+
+    @compiled()
+    def _play(
+        rules: Integers, most: int, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words,
+        marks: Words, ended: Bytes, rivals: Words, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
+    ) -> None:  # fmt: skip
+        """One ply of every lane by the program of a place; the seat to move stands on this row of each kind.
+
+        No hand has more than `most` placements at an end. `ended` are the bytes of `marks`; these and `rivals` are free until
+        it is known which rounds end.
+        """
+        first = row * _WIDTH
+        kind = programs[place, _FINISH]
+        plain = programs[place, _PREFERENCES] == 0 and programs[place, _HAS_WEIGHTS] == 0
+        if kind == _RANDOM:
+            draw_words(rows, addresses, first)
+        elif kind != _TOP:
+            draw_long_words(rows, addresses, first)
+        if reads_table:
+            note_lacks(rows, _TOUCHED + row * _WIDTH)
+        if plain and kind == _RANDOM and most <= _SMALL_HAND:
+            play_random_five(rows, ended)
+            return
+        if plain and kind == _RANDOM and most <= _USUAL_HAND:
+            play_random_seven(rows, ended)
+            return
+        if plain and kind == _TOP:
+            play_top(rows, ended)
+            return
+        fill_kept(rows)
+        if reads_table:
+            _gather_lacks(rules, rows, row)
+        for number in range(programs[place, _PREFERENCES]):
+            code = programs[place, _FIRST_PREFERENCE + number]
+            feature, fewest = code >> 1, code & 1
+            _prefer(rows, feature, fewest)
+            if feature == _MOBILITY:
+                open_by_mobility(rows, table, openings, first_opening, opened, fewest)
+            elif feature == _UNSEEN:
+                open_by_unseen(rows, table, openings, first_opening, opened, fewest)
+        if programs[place, _HAS_WEIGHTS]:
+            mark_rivals(rows, ended)
+            narrow_weighted(rows, rivals, _gather_many(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
+        if kind == _RANDOM and most <= _USUAL_HAND:
+            finish_random_seven(rows, ended)
+        elif kind == _RANDOM:
+            finish_random_any(rows, ended)
+        elif kind == _TOP:
+            finish_top(rows, ended)
+        else:
+            finish_random_tile(rows, ended)
+
+    @compiled()
+    def _prefer(rows: Rows, feature: int, fewest: int) -> None:
+        if feature == _PIPS:
+            narrow_pips(rows, fewest)
+        elif feature == _DOUBLE:
+            narrow_double(rows, fewest)
+        elif feature == _MOBILITY:
+            narrow_mobility(rows, fewest)
+        elif feature == _UNSEEN:
+            narrow_unseen(rows, fewest)
+        elif feature == _DISTINCT:
+            narrow_distinct(rows, fewest)
+        elif feature == _NEXT_ONE:
+            narrow_next_lacks_one(rows, fewest)
+        elif feature == _NEXT_BOTH:
+            narrow_next_lacks_both(rows, fewest)
+        elif feature == _OTHER_LACKS:
+            narrow_other_lacks(rows, fewest)
+        elif feature == _NO_FOLLOW_UP:
+            narrow_no_follow_up(rows, fewest)
+        else:
+            narrow_equal_ends(rows, fewest)
+
+    @compiled()
+    def play(
+        rules: Integers, tile_sets: Words, figures: Integers, tables: Tables, programs: Integers, period: int,
+        reads_table: bool, seed: Word, first_block: Word, rotations: int, results: Results, room: Room,
+    ) -> None:  # fmt: skip
+        """Play the matches of the results' rounds.
+
+        `period` is the smallest rotation of `programs` that leaves them as they are; `reads_table` says whether any of them
+        asks for more than the own hand and the ends: what seats are known to lack, or what has not been seen.
+        """
+        players = rules[PLAYERS]
+        hand_figures, begins, before, segments, lowers = tables
+        scores, winners, rounds, rounds_won, totals = results
+        (
+            rows, addresses, records, dealt, table, marks, ended, hands, lots, fresh, done, due, dues, over, stocks, drawing,
+            drawing_passes, others,
+        ) = room  # fmt: skip
+        to_draw = drawable(rules)
+        # A hand that draws may hold all tiles of a suit but one, which is on the line.
+        most = max(rules[HAND], rules[SET_VALUES]) if to_draw else rules[HAND]
+        matches = rounds.shape[0]
+        begun = min(matches, LANES)
+        for lane in range(begun):
+            done[lane] = uint64(lane)
+        _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, lots, fresh, 0)
+        going_on = begun
+        under_way = begun
+        step = plies = 0
+        row = uint64(0)
+        while under_way:
+            deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt, others, stocks)
+            if to_draw:
+                shuffle_stocks(rules, seed, fresh, going_on, table, others, stocks)
+            _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
+            turn = row % word(period)
+            first = turn * _LANES
+            opened = dues[turn]
+            dues[turn] = 0
+            _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+            copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
+            shut = 0
+            if to_draw:
+                lay_stocks(rows, due, first, opened)
+                mark_drawers(rows, ended)
+                drawers = _gather_many(marks, PLACES_OF_BITS, drawing)
+                shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
+            _play(rules, most, programs, turn, reads_table, rows, addresses, marks, ended, over, table, due, first, opened, row)
+            copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
+            begin_lines(rows, ended, table, due, first, opened, row)
+            for number in range(shut):
+                ended[drawing[uint64(number)]] = uint8(1)
+            ending = _gather(marks, PLACES_OF_BITS, over)
+            if to_draw:
+                take_stocks(rows, over, ending)
+            # Where every lane is laid out again at the next step its old hands do no harm.
+            _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
+            going_on, finished = settle(rules, tile_sets, figures, records, table, over, ending, hands, totals, fresh, done)
+            finish(rules, records, done, finished, scores, winners, rounds, rounds_won)
+            # A round has as many plies as steps, and one pass of every seat once nobody can play.
+            plies += ending * (step + 1) - opened * step
+            again = min(finished, matches - begun)
+            _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, lots, fresh, going_on)
+            begun += again
+            going_on += again
+            under_way -= finished - again
+            step += 1
+            row = row + _ONE if row + _ONE < word(players) else _ZERO
+        totals[PLIES] += plies + totals[BLOCKED_ROUNDS] * players
+        totals[PASSES] += plies
+
+    return play

@@ -6,17 +6,16 @@ lane, and what is rare goes through the general rules of `scalar.settle`.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import int64, uint8, uint32, uint64
+from numba import int64, uint8, uint64
 
 from workers.engine import rng
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import ones32
+from workers.engine.lanes.bits import operations
 from workers.engine.lanes.layout import (
     AHEAD,
-    ALL,
     AWARD,
     BASE,
     BLOCK,
@@ -27,19 +26,15 @@ from workers.engine.lanes.layout import (
     FIRST_ROW,
     HANDS,
     HELD,
-    HIGH_SUIT,
     LEADER,
     LEFT,
-    LOW_SUIT,
     MATCH,
     NOBODY,
     OPENED,
     OPENERS,
-    OPENING,
     ORDERED,
     ORDERED_PIPS,
     OUT,
-    PIP_PLANES,
     POINTS,
     RECORD,
     RIGHT,
@@ -50,9 +45,9 @@ from workers.engine.lanes.layout import (
     UNION,
     WIDTH,
     WON,
-    ZERO32,
     Bits,
     Bytes,
+    Masks,
     Rows,
     Scores,
 )
@@ -77,7 +72,6 @@ from workers.engine.scalar.random import decision_base
 from workers.engine.scalar.settle import next_leader, pips_outside, settle_blocked, side_of
 
 _GAMMA = np.uint64(rng.GAMMA)
-_P0, _P1, _P2, _P3 = PIP_PLANES
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _WIDTH = np.uint64(WIDTH)
 _HANDS, _TOUCHED, _LEFT, _RIGHT, _UNION, _STOCK = (
@@ -89,124 +83,142 @@ _ORDERED, _ORDERED_PIPS, _AHEAD, _AWARD, _HELD, _OPENED = (
 _COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
 _PARTNER = np.uint64(2)
 """What tells the number of a partner from one's own."""
-_NOBODY, _OUT = np.uint32(NOBODY), np.uint32(OUT)
-_MANY = np.uint32(1000)
 _NO_SEAT = np.uint64(NOBODY)
 _WON, _SCORE = np.uint64(WON), np.uint64(WON - 1)
 _LEFT_OVER, _OUT_SHIFT = np.uint64(OUT - 1), np.uint64(OUT.bit_length() - 1)
+PLAYER_COUNTS: Final = (2, 3, 4)
+_LOW_HALF = np.uint64(rng.MASK32)
 _UNREACHED = WON
 """More than any score."""
 
 # Indexes are unsigned throughout: for a signed one numba adds code that lets it count from the end.
 
 
-def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
-    players = np.uint64(number_of_players)
+class Rounds(NamedTuple):
+    """Begins and ends of rounds over one set of tiles."""
+
+    lay_out: tuple[Callable[..., None], ...]
+    """For 2, 3 and 4 players."""
+    begin_lines: Callable[..., None]
+    judge: tuple[Callable[..., None], ...]
+    """For 2, 3 and 4 players."""
+
+
+def rounds_of(masks: Masks) -> Rounds:
+    """The functions that depend on the set."""
+    sized, zero = masks.sized, masks.number(0)
+    ones = operations(masks).ones
+    everything, opening = masks.all, masks.opening
+    low_suit, high_suit = masks.low_suit, masks.high_suit
+    p0, p1, p2, p3, p4 = masks.pip_planes
+    nobody, out_mark, many = masks.number(NOBODY), masks.number(OUT), masks.number(1000)
+
+    def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
+        players = np.uint64(number_of_players)
+
+        @compiled()
+        def lay_out(
+            rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
+            lanes: Words, first: Word, count: int, row: Word,
+        ) -> None:  # fmt: skip
+            """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others after it.
+
+            Here and below the lanes are `lanes[first : first + count]`.
+            """
+            for number in range(count):
+                column = uint64(number)
+                lane = lanes[first + column]
+                record = lane * RECORD
+                seat = word(records[record + LEADER])
+                base = decision_base(word(records[record + BASE]), records[record + ROUND])
+                table[_OPENED + column] = dealt[seat * _WIDTH + lane]
+                place = row
+                union = zero
+                for _ in range(number_of_players):
+                    hand = dealt[seat * _WIDTH + lane]
+                    rows[_HANDS + place * _WIDTH + lane] = hand
+                    addresses[place * _WIDTH + lane] = base + seat * _GAMMA
+                    union = sized(union | hand)
+                    seat = seat + _ONE if seat + _ONE < players else _ZERO
+                    place = place + _ONE if place + _ONE < players else _ZERO
+                ends = sized(opening | (sized(records[record + OPENERS]) if rules[OPENS_BY_DOUBLE] else everything))
+                rows[_LEFT + lane] = ends
+                rows[_RIGHT + lane] = ends
+                rows[_UNION + lane] = sized(union | opening)
+                records[record + FIRST_ROW] = whole(row)
+                if reads_table:
+                    rows[_STOCK + lane] = sized(everything ^ union)
+                    for kind in range(number_of_players):
+                        rows[_TOUCHED + uint64(kind) * _WIDTH + lane] = zero
+
+        return lay_out
 
     @compiled()
-    def lay_out(
-        rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
-        lanes: Words, first: Word, count: int, row: Word,
-    ) -> None:  # fmt: skip
-        """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others on those after it.
-
-        Here and below the lanes are `lanes[first : first + count]`.
-        """
+    def begin_lines(rows: Rows, ended: Bytes, table: Rows, lanes: Words, first: Word, count: int, row: Word) -> None:
+        """After the opening ply of some lanes: the ends of the lines that the tiles began, which may already end the rounds."""
+        hands = _HANDS + row * _WIDTH
         for number in range(count):
             column = uint64(number)
             lane = lanes[first + column]
-            record = lane * RECORD
-            seat = word(records[record + LEADER])
-            base = decision_base(word(records[record + BASE]), records[record + ROUND])
-            table[_OPENED + column] = dealt[seat * _WIDTH + lane]
-            place = row
-            union = ZERO32
-            for _ in range(number_of_players):
-                hand = dealt[seat * _WIDTH + lane]
-                rows[_HANDS + place * _WIDTH + lane] = hand
-                addresses[place * _WIDTH + lane] = base + seat * _GAMMA
-                union = uint32(union | hand)
-                seat = seat + _ONE if seat + _ONE < players else _ZERO
-                place = place + _ONE if place + _ONE < players else _ZERO
-            opening = uint32(OPENING | (uint32(records[record + OPENERS]) if rules[OPENS_BY_DOUBLE] else ALL))
-            rows[_LEFT + lane] = opening
-            rows[_RIGHT + lane] = opening
-            rows[_UNION + lane] = uint32(union | OPENING)
-            records[record + FIRST_ROW] = whole(row)
-            if reads_table:
-                rows[_STOCK + lane] = uint32(ALL ^ union)
-                for kind in range(number_of_players):
-                    rows[_TOUCHED + uint64(kind) * _WIDTH + lane] = ZERO32
+            tile = word(lowest(uint64(table[_OPENED + column] ^ rows[hands + lane])))
+            left, right = low_suit[tile], high_suit[tile]
+            rows[_LEFT + lane] = left
+            rows[_RIGHT + lane] = right
+            blocked = sized(rows[_UNION + lane] & sized(left | right)) == zero
+            ended[lane] |= uint8(blocked)
 
-    return lay_out
+    @compiled(inline=True)
+    def _pips(hand: Bits) -> Bits:
+        low = sized(ones(sized(hand & p0)) + sized(ones(sized(hand & p1)) << sized(1)))
+        high = sized(ones(sized(hand & p2)) + sized(ones(sized(hand & p3)) << sized(1)))
+        low = sized(low + sized(high << sized(2)))
+        return sized(low + sized(ones(sized(hand & p4)) << sized(4)))
 
+    def _judge_for(number_of_players: int) -> Callable[..., Any]:
+        players = np.uint64(number_of_players)
 
-@compiled()
-def begin_lines(rows: Rows, ended: Bytes, table: Rows, lanes: Words, first: Word, count: int, row: Word) -> None:
-    """After the opening ply of some lanes: the ends of the lines that the tiles began, which may already end the rounds."""
-    hands = _HANDS + row * _WIDTH
-    for number in range(count):
-        column = uint64(number)
-        lane = lanes[first + column]
-        tile = word(lowest(uint64(table[_OPENED + column] ^ rows[hands + lane])))
-        left, right = LOW_SUIT[tile], HIGH_SUIT[tile]
-        rows[_LEFT + lane] = left
-        rows[_RIGHT + lane] = right
-        blocked = uint32(rows[_UNION + lane] & uint32(left | right)) == ZERO32
-        ended[lane] |= uint8(blocked)
+        @compiled()
+        def judge(rows: Rows, records: Integers, table: Rows, lanes: Words, count: int, net: int, take: bool) -> None:
+            """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
 
+            `net` is whether a winner by lightness pays for the own hand; `take` is whether to take the hands off the lanes,
+            which then do nothing until they are laid out anew.
+            """
+            for number in range(count):
+                column = uint64(number)
+                lane = lanes[column]
+                place = word(records[lane * RECORD + FIRST_ROW])
+                for distance in range(number_of_players):
+                    table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
+                    if take:
+                        rows[_HANDS + place * _WIDTH + lane] = zero
+                    place = place + _ONE if place + _ONE < players else _ZERO
+            own = sized(2) if net else sized(1)
+            for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
+                column = uint64(number)
+                low, total, held, empty, lightest, out = many, zero, zero, zero, nobody, zero
+                for distance in range(number_of_players):
+                    hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
+                    pips = _pips(hand)
+                    table[_ORDERED_PIPS + uint64(distance) * _WIDTH + column] = pips
+                    total = sized(total + pips)
+                    held = sized(held + ones(hand))
+                    lightest = nobody if pips == low else lightest
+                    lightest = sized(distance) if pips < low else lightest
+                    low = pips if pips < low else low
+                    empty = sized(distance) if hand == zero else empty
+                    out = out_mark if hand == zero else out
+                won = sized(total - sized(low * own)) if lightest != nobody else zero
+                table[_AHEAD + column] = empty if out else lightest
+                table[_AWARD + column] = total if out else won
+                table[_HELD + column] = sized(held + out)
 
-@compiled(inline=True)
-def _pips(hand: Bits) -> Bits:
-    low = uint32(ones32(uint32(hand & _P0)) + uint32(ones32(uint32(hand & _P1)) << uint32(1)))
-    high = uint32(ones32(uint32(hand & _P2)) + uint32(ones32(uint32(hand & _P3)) << uint32(1)))
-    return uint32(low + uint32(high << uint32(2)))
+        return judge
 
-
-def _judge_for(number_of_players: int) -> Callable[..., Any]:
-    players = np.uint64(number_of_players)
-
-    @compiled()
-    def judge(rows: Rows, records: Integers, table: Rows, lanes: Words, count: int, net: int, take: bool) -> None:
-        """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
-
-        `net` is whether a winner by lightness pays for the own hand; `take` is whether to take the hands off the lanes, which
-        then do nothing until they are laid out anew.
-        """
-        for number in range(count):
-            column = uint64(number)
-            lane = lanes[column]
-            place = word(records[lane * RECORD + FIRST_ROW])
-            for distance in range(number_of_players):
-                table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
-                if take:
-                    rows[_HANDS + place * _WIDTH + lane] = ZERO32
-                place = place + _ONE if place + _ONE < players else _ZERO
-        own = uint32(2) if net else uint32(1)
-        for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
-            column = uint64(number)
-            low, total, held, empty, lightest, out = _MANY, ZERO32, ZERO32, ZERO32, _NOBODY, ZERO32
-            for distance in range(number_of_players):
-                hand = table[_ORDERED + uint64(distance) * _WIDTH + column]
-                pips = _pips(hand)
-                table[_ORDERED_PIPS + uint64(distance) * _WIDTH + column] = pips
-                total = uint32(total + pips)
-                held = uint32(held + ones32(hand))
-                lightest = _NOBODY if pips == low else lightest
-                lightest = uint32(distance) if pips < low else lightest
-                low = pips if pips < low else low
-                empty = uint32(distance) if hand == ZERO32 else empty
-                out = _OUT if hand == ZERO32 else out
-            won = uint32(total - uint32(low * own)) if lightest != _NOBODY else ZERO32
-            table[_AHEAD + column] = empty if out else lightest
-            table[_AWARD + column] = total if out else won
-            table[_HELD + column] = uint32(held + out)
-
-    return judge
-
-
-lay_out_2, lay_out_3, lay_out_4 = map(_lay_out_for, (2, 3, 4))
-judge_2, judge_3, judge_4 = map(_judge_for, (2, 3, 4))
+    return Rounds(
+        tuple(_lay_out_for(players) for players in PLAYER_COUNTS), begin_lines,
+        tuple(_judge_for(players) for players in PLAYER_COUNTS),
+    )  # fmt: skip
 
 
 @compiled()
@@ -342,6 +354,6 @@ def finish(
 def write_counters(records: Integers, record: Word, table: Rows, column: Word) -> None:
     """Where a lane's next deal has its counters in the work table."""
     block = word(records[record + BLOCK])
-    table[_COUNTER_ROUND + column] = uint32(records[record + ROUND])
-    table[_COUNTER_LOW + column] = uint32(block)
-    table[_COUNTER_HIGH + column] = uint32(block >> uint64(32))
+    table[_COUNTER_ROUND + column] = records[record + ROUND]
+    table[_COUNTER_LOW + column] = block & _LOW_HALF
+    table[_COUNTER_HIGH + column] = block >> uint64(32)
