@@ -26,11 +26,13 @@ from workers.engine.play import (
 )
 from workers.engine.policies import resolve_policy
 from workers.engine.policies.exact import exact_worth
+from workers.engine.policies.ismcts import MAX_ITERATIONS, ROOT_BITS, root_tables
 from workers.engine.policies.resolve import CONSULTING
 from workers.engine.policies.worlds import may_hold
-from workers.engine.reference import Placement, Round, View
+from workers.engine.reference import Placement, Ply, Round, View
 from workers.engine.rng import DecisionRandom, mix64
 from workers.engine.rules import resolve_ruleset
+from workers.engine.tiles import tile_set
 from workers.errors import InvalidInput
 from workers.jobs.spec import make_scenario
 
@@ -43,13 +45,22 @@ noisy = st.fixed_dictionaries(
 endgame = st.fixed_dictionaries(
     {"name": st.just("endgame"), "tiles": st.integers(2, 5), "worlds": st.integers(1, 100), "policy": st.one_of(programs, pimc)}
 )
-consulting = st.one_of(noisy, pimc, endgame, st.fixed_dictionaries({"name": st.just("noisy"), "policy": pimc}))
+ismcts = st.fixed_dictionaries(
+    {
+        "name": st.just("ismcts"), "iterations": st.integers(1, 12), "playout": programs,
+        "exploration": st.integers(0, 50_000).map(lambda thousandths: thousandths / 1000),
+    }
+)  # fmt: skip
+consulting = st.one_of(noisy, pimc, endgame, ismcts, st.fixed_dictionaries({"name": st.just("noisy"), "policy": pimc}))
 CASES: list[Any] = [
     {"name": "noisy", "rate": 0.4, "policy": {"name": "noisy", "rate": 0.2}},
     {"name": "pimc", "worlds": 3, "playout": "linear"},
     {"name": "pimc", "worlds": 3, "playout": {"prefer": ["double", "balance", "random_tile"]}},
     {"name": "noisy", "rate": 0.3, "policy": {"name": "pimc", "worlds": 2, "playout": "random"}},
     {"name": "endgame", "tiles": 5, "worlds": 120, "policy": {"name": "noisy", "policy": "linear"}},
+    # More iterations than worlds are sampled at once; a tree that is deep since it explores little; chance in the playouts.
+    {"name": "ismcts", "iterations": 24, "exploration": 0.25},
+    {"name": "ismcts", "iterations": 12, "exploration": 25, "playout": {"prefer": ["double", "balance", "random_tile"]}},
 ]
 RULESETS: list[tuple[Any, int]] = [
     ("block", 2), ("block", 3), ("block", 4), ("traditional", 3), ({"preset": "traditional", "partners": True}, 4),
@@ -158,12 +169,15 @@ def test_fingerprints_tell_what_plays_otherwise_apart() -> None:
         *CASES, "linear", "random", "noisy", "pimc", "endgame",
         {"name": "pimc", "worlds": 33}, {"name": "pimc", "playout": "heaviest"},
         {"name": "pimc", "playout": "exact"}, {"name": "endgame", "tiles": 9}, {"name": "endgame", "worlds": 999},
+        "ismcts", {"name": "ismcts", "iterations": 301}, {"name": "ismcts", "exploration": 9.999},
+        {"name": "ismcts", "playout": "heaviest"},
         {"name": "noisy", "rate": 0.06}, {"name": "noisy", "policy": "heaviest"}, {"name": "noisy", "policy": "pimc"},
     ]  # fmt: skip
     assert len({resolve_policy(value, 2).fingerprint for value in values}) == len(values)
     # Results and regressions refer to these: whoever changes how a policy plays gives it a new version.
     assert {policy.name: resolve_policy(policy.name, 2).fingerprint for policy in CONSULTING} == {
         "noisy": "53c2e04ddbb73bfe", "pimc": "2e3affd02b18f4d9", "endgame": "94c6389ac27a4ce8",
+        "ismcts": "3e7cc2a27d606213",
     }  # fmt: skip
 
 
@@ -187,6 +201,41 @@ def test_noisy_is_random_at_its_rate() -> None:
 def test_a_noisy_policy_is_a_bit_worse_and_worlds_make_a_better_one() -> None:
     assert 0.40 < share([{"name": "noisy", "rate": 0.05, "policy": "linear"}, "linear"], 2000) < 0.48
     assert share([{"name": "pimc", "worlds": 16}, "heaviest"], 150) > 0.85
+
+
+def test_a_tree_finds_better_placements_the_more_often_it_is_gone_down() -> None:
+    assert share([{"name": "ismcts", "iterations": 60}, "heaviest"], 100) > 0.83
+    assert share([{"name": "ismcts", "iterations": 100}, {"name": "ismcts", "iterations": 15}], 100) > 0.6
+
+
+def test_roots_and_logarithms_are_as_near_as_their_digits_allow() -> None:
+    roots_of_logs, inverse_roots = root_tables(MAX_ITERATIONS)
+    numbers = np.arange(1, MAX_ITERATIONS + 1)
+    unit = 1 << ROOT_BITS
+    # A logarithm that is one last digit too small lowers its root by half of that over the root.
+    assert np.all(np.abs(np.sqrt(np.log(numbers)) * unit - roots_of_logs[1:]) <= 2)
+    assert np.all(np.abs(unit / np.sqrt(numbers) - inverse_roots[1:]) <= 1)
+    assert roots_of_logs[:3].tolist() == [0, 0, 54562]
+    assert inverse_roots[:5].tolist() == [0, 65536, 46340, 37837, 32768]
+
+
+def test_a_tree_learns_what_follows() -> None:
+    # Seat 0 holds [1|2] and [2|3] on the ends 1 and 3, and all but [1|6] is seen: the other holds that. It goes out after
+    # [2|3], which costs 3; after [1|2] it passes, and [2|3] wins 7.
+    ruleset = resolve_ruleset("block", 2)
+    placed = [tile for tile in tile_set(6) if tile not in ((1, 2), (2, 3), (1, 6))]
+    plies = [Ply(0, (), Placement(tile, tile[0])) for tile in placed]
+    state = Round(ruleset, [[(1, 2), (2, 3)], [(1, 6)]], 0, line_ends=(1, 3), plies=plies)
+    view = state.view(state.legal())
+
+    def chosen(**parameters: Any) -> Placement:
+        policy = resolve_policy({"name": "ismcts", "playout": "heaviest", **parameters}, 2)
+        return policy.choose(view, DecisionRandom(5))
+
+    # What the playout policy would do is tried first, then each once; from then on the better one is visited again.
+    assert chosen(iterations=1).tile == (2, 3)
+    assert chosen(iterations=3, exploration=0).tile == (1, 2)
+    assert chosen(iterations=40).tile == (1, 2)
 
 
 def test_the_large_kernel_is_there_only_where_it_is_needed() -> None:
@@ -226,6 +275,14 @@ def test_a_new_process_plays_the_same_with_the_kernel_from_the_cache() -> None:
         ({"name": "pimc", "worlds": 0}, "policy.worlds", "from 1 to 4096"),
         ({"name": "pimc", "worlds": 1.5}, "policy.worlds", "whole number"),
         ({"name": "pimc", "worlds": "many"}, "policy.worlds", "whole number"),
+        ({"name": "ismcts", "iterations": 0}, "policy.iterations", "from 1 to 20000"),
+        ({"name": "ismcts", "iterations": 1e3}, "policy.iterations", "whole number"),
+        ({"name": "ismcts", "exploration": -1}, "policy.exploration", "from 0 to 1000"),
+        ({"name": "ismcts", "exploration": "some"}, "policy.exploration", "must be a number"),
+        ({"name": "ismcts", "exploration": 0.0001}, "policy.exploration", "three decimals"),
+        ({"name": "ismcts", "playout": "exact"}, "policy.playout", "unknown policy 'exact'"),
+        ({"name": "ismcts", "playout": "ismcts"}, "policy.playout", "without search"),
+        ({"name": "ismcts", "worlds": 3}, "policy.worlds", "known are version, iterations, exploration, playout"),
         ({"name": "endgame", "tiles": 15}, "policy.tiles", "from 2 to 14"),
         ({"name": "endgame", "worlds": 0}, "policy.worlds", "from 1 to 20000"),
         ({"name": "endgame", "policy": "exact"}, "policy.policy", "unknown policy 'exact'"),
@@ -257,9 +314,10 @@ def test_policies_consult_each_other_to_a_bounded_depth() -> None:
         ({"preset": "block", "set": 9, "hand": 7, "ends": {"target": 50}}, 5, "at most 4 players"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_by_the_place(ruleset: Any, players: int, reason: str) -> None:
-    field = ["random", {"name": "noisy", "policy": "pimc"}, *["random"] * (players - 2)]
-    with pytest.raises(InvalidInput, match=reason) as refusal:
+@pytest.mark.parametrize("name", ["pimc", "endgame", "ismcts"])
+def test_what_cannot_be_searched_is_refused_by_the_place(name: str, ruleset: Any, players: int, reason: str) -> None:
+    field = ["random", {"name": "noisy", "policy": name}, *["random"] * (players - 2)]
+    with pytest.raises(InvalidInput, match=f"{name} plays .*{reason}") as refusal:
         make_scenario(field, 10, ruleset=ruleset)
     assert [error.path for error in refusal.value.errors] == ["policies[1]"]
     make_scenario([*field[:1], "noisy", *field[2:]], 10, ruleset=ruleset)

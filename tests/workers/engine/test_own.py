@@ -226,6 +226,12 @@ def test_the_contract_test_finds_what_is_wrong(offers: Offer, answer: str, probl
         assert any(problem in each for each in found.problems)
 
 
-@pytest.mark.parametrize("name", ["random", "linear", "noisy", {"name": "pimc", "worlds": 2}, {"name": "endgame", "tiles": 4}])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "random", "linear", "noisy", {"name": "pimc", "worlds": 2}, {"name": "endgame", "tiles": 4},
+        {"name": "ismcts", "iterations": 6},
+    ],
+)  # fmt: skip
 def test_shipped_policies_keep_the_contract(name: Any) -> None:
     assert check_policy(name).problems == []

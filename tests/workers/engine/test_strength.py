@@ -29,6 +29,7 @@ def pimc(worlds: int, playout: Any = "linear") -> dict[str, Any]:
         # What 20,000 matches showed less three standard errors of the matches here; the aims are .53 and .63.
         (pimc(32), GIVEN, 2_000, 0.53),
         (pimc(128), GIVEN, 800, 0.61),
+        ("ismcts", pimc(32), 1_000, 0.5),
     ],
 )
 def test_who_beats_whom_at_two_players(policy: Any, opponent: Any, blocks: int, least: float) -> None:

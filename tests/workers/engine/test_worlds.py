@@ -33,7 +33,8 @@ def sample_compiled(
     worlds: int,
 ) -> None:  # fmt: skip
     """The kernel's sampling, where Python can call it."""
-    sample_worlds(rules, tile_sets, search, seat, hands, lacks, line, random_word, worlds)
+    sample_worlds(rules, tile_sets, search, seat, hands, lacks, line, random_word, 0, worlds // 2)
+    sample_worlds(rules, tile_sets, search, seat, hands, lacks, line, random_word, worlds // 2, worlds)
 
 
 def in_order(hand: Sequence[Tile]) -> tuple[Tile, ...]:

@@ -15,7 +15,7 @@ from workers.engine.policies.parameters import POLICY_SCHEMA, ConsultingPolicy, 
 from workers.engine.policies.plan import Kind, Stage
 from workers.engine.policies.program import Program, select
 from workers.engine.policies.worlds import sample_hands
-from workers.engine.reference import Placement, Round, View
+from workers.engine.reference import Placement, Round, RoundEnd, View
 from workers.engine.rng import MASK64, DecisionRandom, decision_word, mix64
 from workers.engine.rules import Ruleset
 from workers.engine.tiles import Tile, set_size
@@ -78,17 +78,26 @@ def search_refusal(name: str, ruleset: Ruleset) -> str | None:
 
 def play_out(playout: Program, view: View, hands: list[list[Tile]], placement: Placement, base: int) -> int:
     """What a placement is worth in one world: the own side's award, or less that of another."""
-    world = Round(
+    world = world_of(view, hands)
+    world.take_turn(lambda _view: placement)
+    return worth(view.ruleset, finish_round(playout, world, base, 0), view.seat)
+
+
+def world_of(view: View, hands: list[list[Tile]]) -> Round:
+    """The round as it would be with these hands by seat."""
+    return Round(
         view.ruleset, [list(hand) for hand in hands], view.leader, line_ends=view.line_ends, to_move=view.seat,
         plies=list(view.plies), lacks=list(view.lacks), scores=view.scores,
     )  # fmt: skip
-    world.take_turn(lambda _view: placement)
-    ply = 0
+
+
+def finish_round(playout: Program, world: Round, base: int, ply: int) -> RoundEnd:
+    """The end of a world's round, every seat playing by `playout` from ply number `ply` on."""
     while world.end is None:
         random = DecisionRandom(decision_word(base, world.to_move, ply))
         world.take_turn(lambda seen, random=random: select(playout, seen, random))  # type: ignore[misc]
         ply += 1
-    return worth(view.ruleset, world.end, view.seat)
+    return world.end
 
 
 def best_of(view: View, totals: Mapping[Placement, int]) -> Placement:

@@ -30,6 +30,8 @@ class Kind(IntEnum):
     """Exact where few tiles are left, else hands on."""
     OWN = 4
     """Somebody's own Python code: the literal rules play it, no kernel does."""
+    ISMCTS = 5
+    """Searches one tree of what everybody sees, in sampled worlds."""
 
 
 STAGE_NUMBERS: Final = 3

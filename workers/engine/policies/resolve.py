@@ -10,6 +10,7 @@ from workers.engine.policies import (
     double,
     endgame,
     heaviest,
+    ismcts,
     lightest,
     linear,
     mobility,
@@ -33,7 +34,7 @@ NAMED: Final[tuple[NamedPolicy, ...]] = (
 )  # fmt: skip
 """Every named program, in the order in which they are listed; of several versions the highest stands last."""
 
-CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY, endgame.POLICY)
+CONSULTING: Final[tuple[ConsultingPolicy, ...]] = (noisy.POLICY, pimc.POLICY, endgame.POLICY, ismcts.POLICY)
 """Every named policy that consults others, listed after the programs."""
 REGISTER: Final[tuple[NamedPolicy | ConsultingPolicy, ...]] = (*NAMED, *CONSULTING)
 SHIPPED: Final = frozenset(each.name for each in REGISTER)

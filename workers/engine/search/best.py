@@ -18,6 +18,8 @@ _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), i
 _NEXT_ONE, _NEXT_BOTH, _UNSEEN = int(Feature.NEXT_LACKS_ONE), int(Feature.NEXT_LACKS_BOTH), int(Feature.UNSEEN)
 _OTHER_LACKS, _NO_FOLLOW_UP, _EQUAL_ENDS = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP), int(Feature.EQUAL_ENDS)
 _ONE = np.uint64(1)
+WORST = -(1 << 40)
+"""Less than anything is worth."""
 
 
 @compiled(inline=True)
@@ -36,6 +38,16 @@ def ends_by(figures: Integers, tile: int, side: int, left_end: int, right_end: i
         return low, total - low
     outward = total - (right_end if side else left_end)
     return left_end if side else outward, outward if side else right_end
+
+
+@compiled(inline=True)
+def keep_best(worth: int, one: Word, side: int, most: int, left: Word, right: Word) -> tuple[int, Word, Word]:
+    """(greatest worth, its placements at the left end, at the right end) once one more, of the tile `one`, is looked at."""
+    if worth > most:
+        most, left, right = worth, EMPTY, EMPTY
+    if worth == most:
+        left, right = (left, right | one) if side else (left | one, right)
+    return most, left, right
 
 
 @compiled(inline=True)
@@ -87,7 +99,7 @@ def _narrowed(
     next_one, next_both, unseen_tiles = weights[_NEXT_ONE], weights[_NEXT_BOTH], weights[_UNSEEN]
     other, stuck, equal = weights[_OTHER_LACKS], weights[_NO_FOLLOW_UP], weights[_EQUAL_ENDS]
     kept_left = kept_right = EMPTY
-    most = -(1 << 40)
+    most = WORST
     side = ZERO
     rest, later = left, right
     while True:
@@ -115,12 +127,5 @@ def _narrowed(
             + (other if ((others_lack >> word(first)) | (others_lack >> word(second))) & _ONE else 0)
             + (stuck if followers == 0 else 0) + (equal if first == second else 0)
         )  # fmt: skip
-        if worth > most:
-            most = worth
-            kept_left = kept_right = EMPTY
-        if worth == most:
-            if side:
-                kept_right |= one
-            else:
-                kept_left |= one
+        most, kept_left, kept_right = keep_best(worth, one, side, most, kept_left, kept_right)
     return kept_left, kept_right

@@ -11,11 +11,13 @@ from workers.engine.scalar.layout import ALL, EMPTY, PLAYERS, TILES, ZERO, Integ
 from workers.engine.scalar.random import stream_word
 from workers.engine.search.best import best_placement
 from workers.engine.search.endgame import every_world, tiles_in_hands
+from workers.engine.search.ismcts import choose_by_tree
 from workers.engine.search.layout import KIND, Search
 from workers.engine.search.pimc import choose_by_worlds
 from workers.engine.search.worlds import sample_worlds
 
 _PROGRAM, _NOISY, _PIMC, _ENDGAME = int(Kind.PROGRAM), int(Kind.NOISY), int(Kind.PIMC), int(Kind.ENDGAME)
+_ISMCTS = int(Kind.ISMCTS)
 _RANDOM = int(Finish.RANDOM)
 
 
@@ -42,8 +44,13 @@ def decide(
                     break
         elif kind == _PIMC:
             worlds, is_exact = number, other != 0
-            sample_worlds(rules, tile_sets, search, seat, hands, lacks, line[0], random_word, worlds)
+            sample_worlds(rules, tile_sets, search, seat, hands, lacks, line[0], random_word, ZERO, worlds)
             break
+        elif kind == _ISMCTS:
+            return choose_by_tree(
+                rules, tile_sets, figures, search, row, number, other, legal[0], legal[2], ends[0], ends[1], leader, seat,
+                hands, lacks, line[0], random_word,
+            )  # fmt: skip
         row += 1
     if search.stages[word(row), KIND] != _PROGRAM:
         return choose_by_worlds(

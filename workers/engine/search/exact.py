@@ -3,7 +3,7 @@
 from workers.engine.compile import compiled
 from workers.engine.scalar.bits import bit, highest, word
 from workers.engine.scalar.layout import EMPTY, NONE, PARTNERS, PLAYERS, ZERO, Integers, Word, Words
-from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
+from workers.engine.scalar.settle import side_of
 from workers.engine.search.best import ends_by, legal_words
 from workers.engine.search.layout import (
     ALPHA,
@@ -19,19 +19,9 @@ from workers.engine.search.layout import (
     SIDE,
     Search,
 )
+from workers.engine.search.outcome import was_blocked, went_out, worth
 
-_WINNERS = 16
-"""An end is coded as award times this, plus the winning seat and one; 0 where nobody wins."""
 _FAR = 1 << 40
-
-
-@compiled(inline=True)
-def worth(rules: Integers, end: int, seat: int) -> int:
-    """`policies.exact.worth` of a coded end."""
-    winner = end % _WINNERS - 1
-    if winner < 0:
-        return ZERO
-    return end // _WINNERS if side_of(rules, winner) == side_of(rules, seat) else -(end // _WINNERS)
 
 
 @compiled()
@@ -97,10 +87,10 @@ def exact_worth(
 def _after(
     rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int, placer: int, left_end: int, right_end: int
 ) -> tuple[int, int, Word, Word]:
-    """(coded end or -1, who moves, its tiles for the left and the right end) after `placer` has placed; the others pass."""
+    """(end as in `outcome` or -1, who moves, its tiles for the left and right end) after `placer` has placed; others pass."""
     players = rules[PLAYERS]
     if hands[word(2 * placer)] == 0:
-        return pips_outside(rules, tile_sets, hands, side_of(rules, placer)) * _WINNERS + placer + 1, NONE, EMPTY, EMPTY
+        return went_out(rules, tile_sets, hands, placer), NONE, EMPTY, EMPTY
     mover = placer
     left = right = EMPTY
     for _ in range(players):
@@ -108,5 +98,4 @@ def _after(
         left, right = legal_words(tile_sets, hands[word(2 * mover)], left_end, right_end)
         if left | right:
             return NONE, mover, left, right
-    winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
-    return award * _WINNERS + winner + 1, NONE, EMPTY, EMPTY
+    return was_blocked(rules, tile_sets, figures, hands, leader), NONE, EMPTY, EMPTY

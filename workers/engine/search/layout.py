@@ -1,6 +1,7 @@
 """What the kernel reads of policies that consult others: plans as rows of whole numbers, and room to think in.
 
-Letters in shapes: P places of a line-up, S stages of all plans together, W worlds of the policy that samples most.
+Letters in shapes: P places of a line-up, S stages of all plans together, W worlds of the policy that samples most,
+I iterations of the one that goes down a tree most often.
 
 Where a set has at most `WORD_TILES` tiles, a set of tiles is one word here.
 """
@@ -10,6 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from workers.engine.policies.ismcts import root_tables
 from workers.engine.policies.pimc import WORD_TILES
 from workers.engine.policies.plan import STAGE_NUMBERS, Kind, Plan, Stage
 from workers.engine.policies.program import FEATURES, MAX_PREFERENCES, Program
@@ -22,7 +24,7 @@ FINISH = NUMBERS + STAGE_NUMBERS
 KEYS = FINISH + 1
 STAGE_COLUMNS = KEYS + 1
 
-_WORLDS: Final = {Kind.PIMC: 0, Kind.ENDGAME: 1}
+_WORLDS: Final = {Kind.PIMC: 0, Kind.ENDGAME: 1, Kind.ISMCTS: 0}
 """By kind of stage: which of its numbers is how many worlds it looks at."""
 MAX_KEYS: Final = MAX_PREFERENCES + 1
 
@@ -33,6 +35,12 @@ STACK_COLUMNS = 8
 REST, LATER, PLACED = range(3)
 STACK_SETS = 3
 """The tiles that are still to be tried at the end that is being tried, those for the other end, and the one that lies now."""
+
+# Columns of a tree; a row is a node, and the first one stands for the decision itself.
+SEAT, PLACED_AS, PARENT, NEWEST, OLDER, VISITS, AVAILABLE, TOTAL = range(8)
+NODE_COLUMNS = 8
+"""Whose placement it stands for, coded as in `scalar.choose`; its parent's row; its own child that was tried last, and its
+sibling that was tried before it, or -1; and the figures of `policies.ismcts.Node`."""
 
 
 class Search(NamedTuple):
@@ -58,6 +66,12 @@ class Search(NamedTuple):
     """[WORD_TILES, STACK_COLUMNS] room: the way down a tree, a row for each tile placed."""
     stack_sets: Words
     """[WORD_TILES, STACK_SETS] room: the sets of tiles that belong to it."""
+    tree: Integers
+    """[I + 1, NODE_COLUMNS] room: a tree, one node for each iteration."""
+    roots_of_logs: Integers
+    """[I + 1] the first table of `policies.ismcts.root_tables`."""
+    inverse_roots: Integers
+    """[I + 1] the second one."""
 
 
 def encode_search(plans: Sequence[Plan]) -> Search:
@@ -66,12 +80,14 @@ def encode_search(plans: Sequence[Plan]) -> Search:
     firsts = np.cumsum([0, *(len(chain) for chain in chains[:-1])]).astype(np.int64)
     stages = [stage for chain in chains for stage in chain]
     worlds = max([1, *(stage.numbers[_WORLDS[stage.kind]] for stage in stages if stage.kind in _WORLDS)])
+    iterations = max([0, *(stage.numbers[0] for stage in stages if stage.kind is Kind.ISMCTS)])
     return Search(
         firsts, np.array([_columns(stage) for stage in stages], np.int64), np.array([_keys(stage.program) for stage in stages]),
         np.array([stage.program.simplified().encode() for stage in stages], np.int64),
         np.zeros((worlds, MAX_SEATS), np.uint64), np.zeros(worlds, np.uint64), np.zeros(2 * MAX_SEATS, np.uint64),
         np.zeros(MAX_SEATS, np.uint64), np.zeros((WORD_TILES, STACK_COLUMNS), np.int64),
-        np.zeros((WORD_TILES, STACK_SETS), np.uint64),
+        np.zeros((WORD_TILES, STACK_SETS), np.uint64), np.zeros((iterations + 1, NODE_COLUMNS), np.int64),
+        *root_tables(iterations),
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ from workers.engine.search.layout import Search
 @compiled()
 def sample_worlds(
     rules: Integers, tile_sets: Words, search: Search, seat: int, hands: Words, lacks: Words, line: Word, random_word: Word,
-    worlds: int,
+    begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Fill the first `worlds` rows of `search.worlds` and `search.bases`."""
+    """Fill the rows from `begin` to before `end` of `search.worlds` and `search.bases`."""
     players = rules[PLAYERS]
     unseen = tile_sets[ALL] & ~line & ~hands[word(2 * seat)]
     first = second = third = NONE
@@ -36,7 +36,7 @@ def sample_worlds(
     third_size = ones(hands[word(2 * third)]) if third >= 0 else ZERO
     second_most = ones(second_may) - max(ZERO, first_size - ones(first_may & ~second_may))
     third_most = ones(third_may) - max(ZERO, first_size + second_size - ones((first_may | second_may) & ~third_may))
-    for world in range(worlds):
+    for world in range(begin, end):
         stream = stream_word(random_word, world + 1)
         drawn = ZERO
         first_hand = second_hand = third_hand = EMPTY
