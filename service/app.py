@@ -63,11 +63,11 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         open_house=is_open_house(settings), insecure=settings.insecure,
     )  # fmt: skip
     app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
-    app.state.routes = [route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes]
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)
     page.mount(app)
+    app.state.routes = [*(route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes), *app.routes]
     describe(app)
     return app
 

@@ -130,7 +130,7 @@ def possible_methods(request: Request) -> list[str]:
     """The methods that some route takes at the request's path."""
     routes: Sequence[BaseRoute] = request.app.state.routes
     found = (route for route in routes if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE)
-    methods = {method for route in found for method in route.methods or ()}
+    methods = {method for route in found for method in route.methods or ()} or {"GET"}  # files lie below a mount
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
@@ -197,7 +197,9 @@ def _message(kind: str, item: dict[str, Any]) -> str:
         case "value_error":
             return str(context["error"])
         case "too_long":
-            return f"may hold at most {context['max_length']}, not {context['actual_length']}"
+            # Where more came than are looked at, their number is not known.
+            found = context["actual_length"]
+            return f"may hold at most {context['max_length']}" + ("" if found is None else f", not {found}")
         case "too_short":
             return f"must hold at least {context['min_length']}"
         case "string_too_long":

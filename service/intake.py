@@ -20,6 +20,11 @@ from workers.regressions.webhook import is_private_literal
 DRAWN_SEEDS: Final = 2**53
 """Seeds that we draw stay below this, so that any JSON reader keeps them exactly."""
 
+PRIVATE_WEBHOOK: Final = (
+    "must be a public address: webhooks call nothing on this machine or its network, unless the service's operator sets"
+    " BLOCKYARD_WEBHOOK_ALLOW_PRIVATE=1"
+)
+
 
 def job_spec(request: JobRequest, settings: ServiceSettings) -> JobSpec:
     """The spec that a request means; raises `InvalidInput` with every reason."""
@@ -52,7 +57,7 @@ def regression_spec(request: RegressionRequest, name: str, settings: ServiceSett
         if test.max_matches > settings.max_matches
     ]
     if request.webhook and not settings.webhook_allow_private and is_private_literal(request.webhook):
-        errors.append(FieldError("webhook", "must be a public address: webhooks call nothing on this machine or its network"))
+        errors.append(FieldError("webhook", PRIVATE_WEBHOOK))
     if errors:
         raise InvalidInput(*errors)
     tests = tuple(TestSpec(**test.model_dump()) for test in request.tests)

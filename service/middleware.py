@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
+UNROUTED: Final = ("/openapi.json", "/static/")
+"""Where something answers that is no route of FastAPI's."""
 API_POLICY: Final = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PAGE_POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
@@ -84,6 +85,14 @@ class Envelope:
             await unexpected(error, exchange.request_id)(scope, receive, exchange.send)
 
 
+def route_of(scope: Scope) -> str:
+    """The route that answers, as its path is written; `none` where there is none."""
+    path: str = getattr(scope.get("route"), "path", "")
+    if path:
+        return path
+    return next((known for known in UNROUTED if scope["path"].startswith(known)), "none")
+
+
 class _Exchange:
     """One request and its answer."""
 
@@ -117,7 +126,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.started = True
             self._dress(message)
-            route = getattr(self.scope.get("route"), "path", "none")
+            route = route_of(self.scope)
             seconds = time.perf_counter() - self._begun
             self._metrics.answered(route, self._method, message["status"], seconds)
             self._note(route, message["status"], seconds)

@@ -16,15 +16,14 @@ from celery import signals
 from celery.concurrency.asynpool import AsynPool
 from celery.concurrency.prefork import TaskPool
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
+from celery.worker import state as worker_state
 from celery.worker.consumer import Consumer
-from celery.worker.state import maybe_shutdown
 from kombu.asynchronous.hub import Hub
 from redis import RedisError
 
 from workers.engine.compile import is_cold
-from workers.engine.play import ENGINE_VERSION, warm_up
+from workers.engine.play import warm_up
 from workers.errors import InvalidInput, LedgerUnavailable
-from workers.jobs.keys import queue_name
 from workers.jobs.ledger import NAME, Ledger
 from workers.jobs.queue import make_app, open_ledger
 from workers.jobs.upkeep import Outage, Upkeep
@@ -60,7 +59,7 @@ def station() -> Station:
 
 
 def run_worker(processes: int, name: str | None = None) -> None:
-    """Runs a worker with so many playing processes until SIGTERM or Ctrl-C; they finish the chunks in their hands.
+    """Runs a worker with so many playing processes until SIGTERM, Ctrl-C or `drain`; they finish the chunks in their hands.
 
     Raises `LedgerUnavailable` when Redis does not answer at the start (later it is waited for), `InvalidInput` for a bad
     name or number.
@@ -95,8 +94,11 @@ def _work(ledger: Ledger, place: Station, processes: int) -> None:
             ledger.sweep()  # permits for it, without waiting for its turn
         is_new = False
         crowd = ledger.worker_count()
-        if drains and worker.consumer is not None:
-            worker.consumer.call_soon(_take_no_more, worker.consumer)
+        if drains and not place.stopping.value:
+            log.info("this worker drains: it ends once its hands are empty")
+            place.stopping.value = 1
+            # As SIGTERM does; 0 is the exit code.
+            worker_state.should_stop = 0  # type: ignore[assignment]
 
     upkeep = Upkeep(ledger, [(place.settings.beat_seconds, beat)], lambda: crowd)
 
@@ -169,7 +171,7 @@ class PatientConsumer(Consumer):
         if isinstance(error, self.channel_errors):
             end = monotonic() + REFUSAL_PAUSE
             while monotonic() < end:
-                maybe_shutdown()
+                worker_state.maybe_shutdown()
                 sleep(REFUSAL_PAUSE / 10)
 
     def ensure_connected(self, conn: Any) -> Any:
@@ -177,17 +179,10 @@ class PatientConsumer(Consumer):
         outage = Outage()
         conn.ensure_connection(
             lambda error, _: outage.failed(error), None, interval_start=0.25, interval_step=0.25, interval_max=2.0,
-            callback=maybe_shutdown,
+            callback=worker_state.maybe_shutdown,
         )  # fmt: skip
         self.first_connection_attempt = False
         return conn
-
-
-def _take_no_more(consumer: Any) -> None:
-    queue = queue_name(ENGINE_VERSION)
-    if consumer.task_consumer is not None and consumer.task_consumer.consuming_from(queue):
-        log.info("this worker drains: it takes no more permits")
-        consumer.task_consumer.cancel_by_queue(queue)
 
 
 def _is_new(record: logging.LogRecord) -> bool:

@@ -15,7 +15,7 @@ MAX_BYTES: Final = 64 * 2**20
 
 
 def read_document(name: str) -> Any:
-    """The JSON, YAML or TOML document in a file, told by its suffix; `-` and other suffixes: JSON, else YAML.
+    """The JSON, YAML or TOML document in a file, told by its suffix; `-` and other suffixes: by what it can be read as.
 
     Raises `UsageError` that names the file.
     """
@@ -44,10 +44,16 @@ def _parse(content: bytes, suffix: str, name: str) -> Any:
             return _parse_yaml(text, name)
         case ".json":
             return _parse_json(text, name)
-        case _ if text.lstrip()[0] in "{[":
-            return _parse_json(text, name)
         case _:
-            return _parse_yaml(text, name)
+            return _parse_any(text, name)
+
+
+def _parse_any(text: str, name: str) -> Any:
+    """TOML where it is that: no object of JSON or YAML is. Else JSON where it begins like that, else YAML."""
+    try:
+        return _as_json(tomllib.loads(text), name)
+    except tomllib.TOMLDecodeError:
+        return _parse_json(text, name) if text.lstrip()[0] in "{[" else _parse_yaml(text, name)
 
 
 def _parse_json(text: str, name: str) -> Any:

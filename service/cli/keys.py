@@ -65,7 +65,7 @@ def list_keys(redis_url: RedisUrl = None, data: Data = None, as_json: AsJson = F
     elif found:
         table(("name", "role", "since"), [(key["name"], key["role"], local_time(str(key["created_at"]))) for key in found])
     else:
-        note("no keys: everybody on the service's machine is let in, and nobody else")
+        note("no keys are stored: without a BLOCKYARD_ADMIN_KEY everybody on the service's machine is let in, and nobody else")
 
 
 def revoke(

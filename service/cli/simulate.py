@@ -28,7 +28,7 @@ def simulate(
     policy: Annotated[
         list[str], typer.Option("--policy", help="The policy of each place in turn: a name or a JSON object. Repeat it.")
     ],
-    players: Annotated[int | None, typer.Option("--players", help="2 to 4; by default as many as policies.")] = None,
+    players: Annotated[int | None, typer.Option("--players", help="By default as many as policies.")] = None,
     matches: Annotated[int, typer.Option("--matches", help="Matches; rounded up to whole blocks.")] = 100_000,
     seed: Seed = None,
     ruleset: Ruleset = "block",

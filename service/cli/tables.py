@@ -39,6 +39,9 @@ def _elo(elo: Any) -> str:
 
 def _note_scenario(result: Mapping[str, Any]) -> None:
     estimates = result["estimates"]
+    if estimates["rounds_per_match"] is None:
+        note("no match of it has been recorded yet")
+        return
     parts = [
         f"{estimates['rounds_per_match']:.2f} rounds a match", f"{estimates['plies_per_round']:.2f} plies a round",
         f"{percent(estimates['blocked_share'])} of rounds blocked",

@@ -21,11 +21,11 @@ def healthz() -> Health:
 @router.get("/readyz", response_model=Readiness, responses=problems(422, 503), summary="Can the service serve?")
 def readyz(
     state: StateOf,
-    workers: Annotated[int, Query(ge=0, le=1, description="1: at least one worker must be alive too.")] = 0,
+    workers: Annotated[int, Query(ge=0, le=1, description="1: a worker must be there too, and not be about to end.")] = 0,
 ) -> Readiness | Response:
-    """Redis answers; the body tells how many workers are alive."""
+    """Redis answers; the body tells how many workers are alive and not about to end."""
     state.ledger.ping()
-    alive = len(state.ledger.workers())
+    alive = sum(not worker.draining for worker in state.ledger.workers())
     if alive < workers:
         return problem(503, "No worker is alive.", kind="no-worker", title="No worker")
     return Readiness(workers=alive)

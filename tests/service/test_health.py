@@ -21,6 +21,9 @@ def test_ready_tells_the_number_of_workers(http: httpx2.Client, hands: Hands) ->
     hands.ledger.beat("one", "here", 1, 2, is_new=True)
     assert http.get("/readyz?workers=1").json() == {"status": "ready", "workers": 1}
     assert http.get("/readyz?workers=x").status_code == 422
+    hands.ledger.drain("one")
+    assert http.get("/readyz").json() == {"status": "ready", "workers": 0}
+    assert http.get("/readyz?workers=1").status_code == 503
 
 
 @pytest.fixture

@@ -226,6 +226,20 @@ def test_head_is_not_possible_where_nothing_can_be_got(http: httpx2.Client) -> N
     assert head.headers["Allow"] == "POST"
 
 
+@pytest.mark.parametrize("path", ["/openapi.json", "/static/style.css"])
+def test_documents_and_files_can_only_be_got(http: httpx2.Client, path: str) -> None:
+    refused = http.post(path)
+    assert refused.status_code == 405
+    assert refused.headers["Allow"] == "GET, HEAD"
+
+
+def test_what_is_not_counted_is_not_named(http: httpx2.Client) -> None:
+    many = {f"label{number}": "x" for number in range(200)}
+    (told,) = http.post("/v1/jobs", json=scenario() | {"labels": many}).json()["errors"]
+    assert told["path"] == "labels"
+    assert "None" not in told["message"]
+
+
 def test_query_parameters_given_twice_are_refused(http: httpx2.Client) -> None:
     job = http.post("/v1/jobs", json=scenario()).json()["id"]
     assert paths_of(http.get("/v1/jobs?label=a%3D1&label=b%3D2")) == ["label"]

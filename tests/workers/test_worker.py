@@ -183,19 +183,20 @@ def test_sigterm_finishes_the_chunk_and_gives_the_permit_back(
     assert ledger.figures().chunks["abandoned"] == 0
 
 
-def test_a_draining_worker_takes_no_more(ledger: Ledger, worker_factory: WorkerFactory, direct: object) -> None:
+def test_a_drained_worker_ends_once_its_hands_are_empty(ledger: Ledger, worker_factory: WorkerFactory, direct: object) -> None:
     settings = {"chunk_blocks": CHUNK_BLOCKS, "beat_seconds": 0.2}
-    worker_factory("one", **settings)
+    one = worker_factory("one", **settings)
     job_id = submit(ledger)
     poll(lambda: ledger.figures().chunks["recorded"] > 5)
     ledger.drain("one")
-    poll(lambda: ledger.figures().leased_chunks == 0)
+    assert one.process.wait(60) == 0
+    assert "this worker drains: it ends once its hands are empty" in one.log.read_text()
+    assert ledger.workers() == []
     assert ledger.job(job_id).state == "running"
-    drained = ledger.workers()[0].chunks
+    assert ledger.figures().leased_chunks == 0
+    assert ledger.figures().chunks["abandoned"] == 0
     worker_factory("two", **settings)
     done(ledger, job_id)
-    shares = {worker.name: worker.chunks for worker in ledger.workers()}
-    assert shares == {"one": drained, "two": CHUNKS - drained}
     assert ledger.tallies(job_id) == direct
 
 

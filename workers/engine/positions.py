@@ -137,6 +137,8 @@ def _why_illegal(state: Round, action: Placement) -> str | None:
             return "an opening matches no end: give null"
         forced = state.forced_opening
         return f"the opening must be {tile_name(forced)}" if forced and forced != action.tile else None
+    if action.end is None:
+        return f"only an opening may give null: the line is open at {state.line_ends[0]} and {state.line_ends[1]}"
     if action.end not in state.line_ends:
         return f"the line is open at {state.line_ends[0]} and {state.line_ends[1]}, not at {action.end}"
     return None if action.end in action.tile else f"{name} does not match an end of {action.end}"

@@ -241,7 +241,7 @@ class Ledger(WorkDesk, FoldDesk):
             return int(redis.zcard(WORKERS))
 
     def drain(self, name: str) -> None:
-        """Lets a worker finish its chunks and take no more, until it is started anew. Raises `NotFound`."""
+        """Has a worker finish its chunks, take no more, and end. Raises `NotFound`."""
         if not any(worker.name == name for worker in self.workers()):
             raise NotFound(f"there is no worker {name}")
         with self.store.reading() as redis:

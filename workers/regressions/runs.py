@@ -25,7 +25,7 @@ from workers.stats.tally import Tally
 WORST_FIRST: Final[tuple[Verdict, ...]] = ("regressed", "failed", "stopped", "inconclusive", "passed")
 """A run's verdict is the worst of its tests'."""
 LATE_SECONDS: Final = 60.0
-"""A scheduled run that begins later than this is marked as late."""
+"""A scheduled run that begins later than this is marked as late, and so is one before which others were missed."""
 DRAWN_SEEDS: Final = 2**53
 ADVANCE_SECONDS: Final = 0.5
 """How often schedulers and APIs look whether a run has its verdict."""
@@ -138,7 +138,8 @@ class Regressions:
         if spec.schedule is None or due is None:
             return None
         moment = latest_time(spec.schedule, spec.timezone, due, now)
-        late = (now - moment).total_seconds() > LATE_SECONDS
+        # Late too where moments before it were missed: this one run stands for them all.
+        late = moment != due or (now - moment).total_seconds() > LATE_SECONDS
         run = self._begin(f"{name}-{moment:%Y%m%dT%H%M%SZ}", spec, pins, {}, scheduled_at=moment.timestamp(), late=late)
         self.store.plan(name, next_time(spec.schedule, spec.timezone, now))
         return run
@@ -211,7 +212,7 @@ class Regressions:
             _check_baseline(run, test)
             planned = run.spec.sequential(number)
         except InvalidInput as refusal:
-            return _failed(test, job_id, "; ".join(f"{error.path}: {error.message}" for error in refusal.errors))
+            return _failed(run.spec, test, job_id, "; ".join(f"{error.path}: {error.message}" for error in refusal.errors))
         try:
             job = self.ledger.job(job_id)
         except NotFound:
@@ -275,5 +276,8 @@ def _standing(
     )  # fmt: skip
 
 
-def _failed(test: TestSpec, job_id: str, error: str) -> TestReport:
-    return TestReport(test.name, job_id, "failed", 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, None, None, [], error, ENGINE_VERSION)
+def _failed(spec: RegressionSpec, test: TestSpec, job_id: str, error: str) -> TestReport:
+    bounds = spec.bounds
+    return TestReport(
+        test.name, job_id, "failed", 0.0, bounds.lower, bounds.upper, 0, 0, 0, 0, 0, None, None, [], error, ENGINE_VERSION
+    )

@@ -11,7 +11,7 @@ from workers.errors import FieldError, InvalidInput
 from workers.jobs.sequential import SequentialTest
 from workers.jobs.spec import RulesetValue, Scenario, make_scenario
 from workers.regressions.schedule import check_schedule, check_timezone
-from workers.stats.sprt import look_step
+from workers.stats.sprt import Bounds, look_step
 from workers.stats.tally import score_unit
 
 Measure: TypeAlias = Literal["win_share"]
@@ -95,6 +95,11 @@ class RegressionSpec:
     def with_candidate(self, candidate: PolicyValue) -> "RegressionSpec":
         """The same with another candidate in every test."""
         return replace(self, tests=tuple(replace(test, candidate=candidate) for test in self.tests))
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of every test's likelihood ratio."""
+        return Bounds.of_errors(self.alpha, self.beta / len(self.tests))
 
     def sequential(self, number: int) -> SequentialTest:
         """Test `number` with the error levels that it has in this regression."""

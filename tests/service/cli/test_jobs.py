@@ -129,6 +129,20 @@ def test_states_are_changed_and_told(ask: Command, submit: Callable[..., str]) -
     assert refused.code in (0, 2)
 
 
+def test_a_job_from_standard_input_may_be_toml(process: Command, service: Service) -> None:
+    text = 'name = "from toml"\n[[scenarios]]\npolicies = ["heaviest", "random"]\nmatches = 2\n'
+    assert process("submit", "-", "--url", service.url, stdin=text).code == 0
+    assert process("submit", "-", "--url", service.url, stdin=text.partition("\n")[2]).code == 0
+
+
+def test_results_of_a_job_of_which_nothing_is_recorded_yet(ask: Command, service: Service) -> None:
+    with Client(service.url) as client:
+        job = client.submit({"scenarios": [{"policies": ["heaviest", "random"], "matches": 2}]})["id"]
+    said = ask("results", job)
+    assert said.code == 0
+    assert "no match of it has been recorded yet" in said.err
+
+
 def test_results_in_every_form(ask: Command, submit: Callable[..., str], hands: Hands) -> None:
     job = submit()
     before = ask("results", job)

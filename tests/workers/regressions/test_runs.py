@@ -160,6 +160,8 @@ def test_promote_pins_the_candidate(bench: Bench, regressions: Regressions) -> N
     assert outcome is not None
     assert outcome["verdict"] == "failed"
     assert "no longer what was promoted" in outcome["tests"][0]["error"]
+    bounds = [(test["lower"], test["upper"]) for test in outcome["tests"]]
+    assert bounds[0] == bounds[1] != (0.0, 0.0)
 
 
 # Schedules
@@ -199,6 +201,19 @@ def test_missed_times_run_once_late_and_marked(bench: Bench, regressions: Regres
     with bench.ledger.store.reading() as redis:
         waiting: Any = redis.zrange("{blockyard}:webhooks", 0, -1)
     assert [b'"missed"' in announcement for announcement in waiting] == [True]
+
+
+def test_a_run_that_comes_in_time_after_others_were_missed_is_late(
+    regressions: Regressions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monday = datetime(2026, 11, 30, 1, 0, tzinfo=UTC)
+    monkeypatch.setattr(regressions.store, "now", lambda: monday)
+    regressions.put(regression(versus("heaviest", "heaviest"), schedule="0 2 * * *"))
+    for night, late in ((0, False), (2, True), (3, False)):
+        moment = monday + timedelta(days=night, hours=1, seconds=5)
+        monkeypatch.setattr(regressions.store, "now", lambda moment=moment: moment)
+        (run,) = regressions.start_due()
+        assert run.late is late
 
 
 def test_a_schedule_that_is_broken_holds_up_no_other(regressions: Regressions, monkeypatch: pytest.MonkeyPatch) -> None:
