@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workers.engine.compile import SEARCH_KERNEL, WIDE_KERNEL, warm
 from workers.engine.policies import Policy, resolve_policy
-from workers.engine.policies.own import plays_own
+from workers.engine.policies.own import is_literal
 from workers.engine.reference import MatchRecord, play_match
 from workers.engine.rules import Ruleset, resolve_ruleset
 from workers.errors import PlayFailed
@@ -33,7 +33,7 @@ LANE_PLAYERS: Final = 4
 LANE_HAND: Final = 14
 """The most players and tiles of a hand in lanes, on whatever set."""
 LITERAL: Final = "literal"
-"""Where policies of somebody's own play: on the literal rules, without a kernel."""
+"""Where policies written in Python play: on the literal rules, without a kernel."""
 _ready: Final[set[str]] = set()
 """Kernels that are loaded in this process."""
 
@@ -123,7 +123,7 @@ def _play(kernel: str, lineup: Lineup, first_block: int, rows: MatchRows) -> Non
 def kernel_of(ruleset: Ruleset, policies: Sequence[Policy] = ()) -> str:
     """Which kernel plays: the lanes double-six and usual hands of double-nine, whatever the other parameters, as long as all
     policies are programs."""
-    if any(plays_own(policy.plan) for policy in policies):
+    if any(is_literal(policy.plan) for policy in policies):
         return LITERAL
     if not all(policy.is_program for policy in policies):
         return SEARCH_KERNEL

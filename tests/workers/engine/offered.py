@@ -24,3 +24,11 @@ def point_at(folder: Path, package: str, target: str) -> None:
 FIRST = "    def choose(self, view, random):\n        return view.legal[0]\n"
 """Always the first legal placement."""
 THROWS = "    def choose(self, view, random):\n        raise ZeroDivisionError('nothing to divide by')\n"
+COMPILE = "from workers.engine.policies.own_compiled import compiled\n\n"
+"""What stands before a class whose `choose` is compiled."""
+
+
+def compiled_choice(*lines: str) -> str:
+    """The rest of a class whose compiled `choose` has these lines, which answer by `return`."""
+    body = "".join(f"        {line}\n" for line in lines)
+    return f"    @staticmethod\n    @compiled\n    def choose(seen, random):\n{body}"

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.workers.engine.engines import lineup
-from tests.workers.engine.offered import FIRST, THROWS, offer, point_at
+from tests.workers.engine.engines import assert_same_rows, lineup
+from tests.workers.engine.offered import COMPILE, FIRST, THROWS, compiled_choice, offer, point_at
 from tests.workers.engine.test_policies import views_of_a_match
-from workers.engine.play import LITERAL, kernel_of, play_blocks, replay_match
+from workers.engine.compile import SEARCH_KERNEL
+from workers.engine.play import LITERAL, kernel_of, play_blocks, replay_literally, replay_match
 from workers.engine.policies import describe_policies, resolve_policy
 from workers.engine.policies.contract import check_policy
 from workers.engine.policies.own import own_policies
@@ -84,6 +85,13 @@ def test_the_example_is_installed_listed_checked_and_plays(installed: Path) -> N
     assert one == two
     assert one["policies"][0]["wins"] > 22
     assert len(one["policies"][0]["fingerprint"]) == 16
+    assert listed["quick_closer"]["summary"].startswith("Leaves the ends that most of its own tiles fit")
+    checked = commanded(installed, "policies", "check", "quick_closer", "--json")
+    assert checked.returncode == 0, checked.stderr
+    line_up = ["--policy", "quick_closer", "--policy", "random", "--matches", "20000", "--seed", "3"]
+    quick = orjson.loads(commanded(installed, "simulate", *line_up, "--json").stdout)["results"][0]
+    assert quick["policies"][0]["wins"] > 13_000
+    assert quick["policies"][0]["fingerprint"] != one["policies"][0]["fingerprint"]
     unknown = commanded(installed.parent, "policies", "check", "closer")
     assert unknown.returncode == 2
     assert b"unknown policy 'closer'" in unknown.stderr
@@ -118,6 +126,85 @@ def test_it_is_asked_as_promised(offers: Offer) -> None:
     mixed = lineup([{"name": "noisy", "rate": 0.5, "policy": "watcher"}, "random"])
     assert kernel_of(mixed.ruleset, mixed.policies) == LITERAL
     play_blocks(mixed, 0, 1)
+
+
+EVERYTHING = compiled_choice(
+    "total = seen.seat + 3 * seen.leader + 5 * seen.stock_size + seen.plies.shape[0]",
+    "for array in (seen.tiles, seen.ends, seen.new_left, seen.new_right, seen.line_ends, seen.held, seen.whereabouts,",
+    "              seen.hand_counts, seen.passes, seen.scores, seen.pips, seen.low, seen.rules, random):",
+    "    for number in array:",
+    "        total = (total * 31 + number + 2) % 1000003",
+    "for ply in range(seen.plies.shape[0]):",
+    "    for column in range(4):",
+    "        total = (total * 31 + seen.plies[ply, column] + 2) % 1000003",
+    "for seat in range(seen.lacks.shape[0]):",
+    "    for value in range(seen.lacks.shape[1]):",
+    "        total = (total * 31 + seen.lacks[seat, value]) % 1000003",
+    "return total % len(seen.tiles)",
+)
+"""Its choice hangs on all that it sees: whatever the kernel writes otherwise than the literal rules makes another match."""
+
+
+def test_a_compiled_policy_plays_in_the_kernel_what_it_plays_literally(offers: Offer) -> None:
+    offers("all_seeing", EVERYTHING, before=COMPILE)
+    tables: list[tuple[Any, int]] = [
+        ("block", 2), ("block", 4), ({"preset": "traditional", "partners": True}, 4), ("draw", 2),
+        ({"preset": "draw", "set": 12}, 3), ({"preset": "block", "set": 9, "hand": 7, "ends": {"target": 50}}, 5),
+    ]  # fmt: skip
+    for ruleset, players in tables:
+        field = ["all_seeing", {"name": "noisy", "rate": 0.2, "policy": "all_seeing"}, *["linear"] * players][:players]
+        playing = lineup(field, ruleset=ruleset, seed=6)
+        assert kernel_of(playing.ruleset, playing.policies) == SEARCH_KERNEL
+        assert_same_rows(playing, 2**32 - 1, 2)
+        assert replay_match(playing, 3, 1) == replay_literally(playing, 3, 1)
+
+
+def test_a_compiled_policy_beside_one_in_python_plays_on_the_literal_rules(offers: Offer) -> None:
+    offers("quick", compiled_choice("return len(seen.tiles) - 1"), before=COMPILE)
+    offers("slow")
+    playing = lineup(["quick", "slow"])
+    assert kernel_of(playing.ruleset, playing.policies) == LITERAL
+    play_blocks(playing, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "literal", "kernel"),
+    [
+        ("return len(seen.tiles)", r"answered \d+, which is none of", r"answered \d+, which is no legal placement"),
+        ("return -3", "answered -3, which is none of", "answered -3, which is no legal placement"),
+        (
+            "if seen.seat >= 0: raise ValueError", "raised RuntimeError: the compiled function raised an exception",
+            "raised an exception",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_compiled_policy_does_wrong_fails_the_match_by_its_address(
+    offers: Offer, line: str, literal: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _raised: None)
+    offers("wrong", compiled_choice(line, "return 0"), before=COMPILE)
+    playing = lineup(["heaviest", "wrong"], seed=9)
+    address = r"^match 10 \(block 5, rotation 0, seed 9\): policy wrong in seat \d "
+    with pytest.raises(PlayFailed, match=address + literal):
+        replay_literally(playing, 5, 0)
+    with pytest.raises(PlayFailed, match=address + kernel):
+        play_blocks(playing, 5, 3)
+    assert check_policy("wrong").problems
+    play_blocks(lineup(["heaviest", "noisy"]), 0, 1)
+
+
+def test_what_cannot_be_compiled_is_told(offers: Offer) -> None:
+    offers("texts", compiled_choice("return 'the first'"), before=COMPILE)
+    for play in (play_blocks, replay_literally):
+        with pytest.raises(PlayFailed, match=r"own_texts_1.Own.choose cannot be compiled: .*nopython"):
+            play(lineup(["texts", "random"]), 0, 1)
+    assert any("cannot be compiled" in problem for problem in check_policy("texts").problems)
+
+
+def test_an_index_outside_an_array_is_found_by_the_contract_test(offers: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _raised: None)
+    offers("beyond", compiled_choice("return seen.tiles[len(seen.tiles) + 2] * 0"), before=COMPILE)
+    assert any("raised an exception" in problem for problem in check_policy("beyond").problems)
 
 
 @pytest.mark.parametrize(

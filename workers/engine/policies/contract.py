@@ -2,19 +2,20 @@
 
 A policy sees a view and nothing hidden, so it is blind to hidden tiles by construction; what can be tried is that it answers
 wherever it is asked, and that its answers depend on the view and the decision's random numbers alone: not on a clock, on
-chance from elsewhere, or on what it remembers of other matches.
+chance from elsewhere, or on what it remembers of other matches. Where it is compiled, the kernel must play the same matches.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from workers.engine.policies.own import is_compiled
 from workers.engine.policies.policy import Policy, PolicyValue
 from workers.engine.policies.resolve import resolve_policy
 from workers.engine.reference import Choose, MatchRecord, Placement, View, play_match
 from workers.engine.rng import DecisionRandom
-from workers.engine.rules import resolve_ruleset
+from workers.engine.rules import Ruleset, resolve_ruleset
 from workers.errors import InvalidInput, PlayFailed
 
 TABLES: Final[tuple[tuple[Mapping[str, Any], int], ...]] = (
@@ -67,11 +68,26 @@ def check_policy(value: PolicyValue) -> Findings:
                         " be remembered from one match to the next"
                     )
                     break
+            if is_compiled(policy.plan) and not findings.problems:
+                _check_kernel(policy, ruleset, first, where, findings)
         except PlayFailed as failure:
             findings.problems.append(f"{where}: {failure}")
     if not findings.decisions:
         findings.problems.append("it was never asked")
     return findings
+
+
+def _check_kernel(
+    policy: Policy, ruleset: Ruleset, literal: Sequence[MatchRecord], where: str, findings: Findings
+) -> None:  # fmt: skip
+    from workers.engine.play import Lineup, play_blocks
+
+    rows = play_blocks(Lineup(ruleset, (policy,) * ruleset.players, 1, SEED), 0, len(literal))
+    if rows.scores.tolist() != [list(record.scores) for record in literal]:
+        findings.problems.append(
+            f"{where}: the kernel played another match than the literal rules; indexes must stay inside the arrays, and"
+            " nothing may be written to them"
+        )
 
 
 def _timed(policy: Policy, findings: Findings) -> Choose:

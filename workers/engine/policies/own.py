@@ -3,7 +3,8 @@
 A package names a class under the entry point group `blockyard.policies`. The class has `name`, `version` and
 `choose(self, view, random)`, which returns a placement `((low, high), end)` out of `view.legal`. It is made anew, without
 arguments, for every match and seat, and asked only where there is a choice. `view` is a `reference.View`, `random` the
-`rng.DecisionRandom` of this decision: whoever takes all chance from it plays the same match again anywhere.
+`rng.DecisionRandom` of this decision: whoever takes all chance from it plays the same match again anywhere. Where `choose` is
+decorated as compiled (`own_compiled`), it is a function of whole numbers instead, and the kernel calls it.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workers.engine.policies.named import NO_PARAMETERS
+from workers.engine.policies.own_compiled import CompiledChoice
 from workers.engine.policies.plan import Kind, Plan, Stage
 from workers.engine.policies.watch import TookTooLong, decision_seconds, watched
 from workers.engine.reference import Placement, View
@@ -40,6 +42,12 @@ class OwnPolicy:
     maker: type
     digest: tuple[int, ...]
     """Name, version and all source of its package, hashed: three numbers below 2^31."""
+
+    @property
+    def choice(self) -> CompiledChoice | None:
+        """The function that the kernel calls, where it is decorated as compiled."""
+        choose = getattr(self.maker, "choose", None)
+        return choose if isinstance(choose, CompiledChoice) else None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -84,17 +92,22 @@ class Own:
         return view.legal[view.legal.index(placement)]
 
     def stages(self) -> tuple[Stage, ...]:
-        """The source, for the fingerprint: no kernel plays it."""
-        return (Stage(Kind.OWN, self.policy.digest),)
+        """The source, for the fingerprint, and what the kernel calls if it can."""
+        return (Stage(Kind.OWN, self.policy.digest, choice=self.policy.choice),)
 
     def refusal(self, ruleset: Ruleset) -> str | None:  # noqa: ARG002
         """It is asked under every ruleset."""
         return None
 
 
-def plays_own(plan: Plan) -> bool:
-    """Whether a policy of somebody's own decides somewhere in a plan."""
-    return any(stage.kind is Kind.OWN for stage in plan.stages())
+def is_literal(plan: Plan) -> bool:
+    """Whether Python code decides somewhere in a plan, so that no kernel can play it."""
+    return any(stage.kind is Kind.OWN and stage.choice is None for stage in plan.stages())
+
+
+def is_compiled(plan: Plan) -> bool:
+    """Whether somebody's own compiled code decides somewhere in a plan."""
+    return any(stage.choice is not None for stage in plan.stages())
 
 
 @cache

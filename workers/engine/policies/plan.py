@@ -4,13 +4,14 @@ A plan is a chain of *stages*: each decides itself or hands the choice on to the
 kernel reads the stages as rows of whole numbers; a policy's fingerprint is taken from the same rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from workers.engine.policies.own_compiled import CompiledChoice
 from workers.engine.policies.program import PROGRAM_WORDS, Program, select
 from workers.engine.reference import Placement, View
 from workers.engine.rng import DecisionRandom
@@ -29,7 +30,7 @@ class Kind(IntEnum):
     ENDGAME = 3
     """Exact where few tiles are left, else hands on."""
     OWN = 4
-    """Somebody's own Python code: the literal rules play it, no kernel does."""
+    """Somebody's own code: compiled, or Python that only the literal rules play."""
     ISMCTS = 5
     """Searches one tree of what everybody sees, in sampled worlds."""
 
@@ -48,6 +49,8 @@ class Stage:
     kind: Kind
     numbers: tuple[int, ...] = ()
     program: Program = NO_PROGRAM
+    choice: CompiledChoice | None = field(default=None, compare=False)
+    """Of somebody's own code, what the kernel can call."""
 
     def encode(self) -> npt.NDArray[np.int32]:
         """`[STAGE_WORDS]` int32, as the kernel reads it."""

@@ -18,8 +18,9 @@ from workers.engine.rules import Ruleset
 from workers.engine.scalar import layout
 from workers.engine.scalar.match import TOTALS, play_matches
 from workers.engine.scalar.round import CHOICES, END, TILE, TRACE_COLUMNS
-from workers.engine.search.layout import encode_search
+from workers.engine.search.layout import FAILED, FAILED_ANSWER, FAILED_MATCH, FAILED_PLACE, FAILED_SEAT, encode_search
 from workers.engine.tiles import Tile, tile_ids, tile_set
+from workers.errors import PlayFailed
 
 if TYPE_CHECKING:
     from workers.engine.play import Lineup, MatchRows
@@ -61,14 +62,28 @@ def play_scalar(
     # On larger sets hands are shuffled, and these tables are not looked at.
     tables = hand_tables(ruleset.players, ruleset.hand) if ruleset.set == 6 else hand_tables(1, 1)
     totals = np.zeros(TOTALS, np.int64)
+    search = None if are_programs else encode_search(plans)
     play_matches(
         layout.encode_rules(ruleset), masks, figures, tables.figures, tables.begins, tables.before, tables.segments,
         tables.lowers, encode_programs(programs), np.uint64(lineup.seed),
         np.uint64(first_block), lineup.rotations, _NOTHING_GIVEN if given is None else encode_start(ruleset, given), script,
-        trace, rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals,
-        None if are_programs else encode_search(plans),
+        trace, rows.scores, rows.winners, rows.rounds, rows.rounds_won, totals, search,
     )  # fmt: skip
+    if search is not None and search.failure[FAILED]:
+        raise PlayFailed(_what_failed(lineup, first_block, search.failure))
     rows.plies, rows.passes, rows.blocked_rounds, rows.tied_blocked_rounds, rows.leader_rounds_won = map(int, totals)
+
+
+def _what_failed(lineup: "Lineup", first_block: int, failure: npt.NDArray[np.int64]) -> str:
+    """The address of a match and what a policy of somebody's own did wrong in it."""
+    block, rotation = divmod(int(failure[FAILED_MATCH]), lineup.rotations)
+    name = lineup.policies[failure[FAILED_PLACE]].name
+    answer = int(failure[FAILED_ANSWER])
+    did = "raised an exception, which stands in the log" if answer == -1 else f"answered {answer}, which is no legal placement"
+    return (
+        f"match {(first_block + block) * lineup.rotations + rotation} (block {first_block + block}, rotation {rotation}, seed"
+        f" {lineup.seed}): policy {name} in seat {failure[FAILED_SEAT]} {did}"
+    )
 
 
 def choices_of(lineup: "Lineup", block: int) -> Iterator[Placement]:

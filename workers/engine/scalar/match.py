@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.engine.compile import compiled
+from workers.engine.policies.own_compiled import SCORES
 from workers.engine.scalar.bits import word
 from workers.engine.scalar.deal import deal_round, leader_by_lot, opening_tile
 from workers.engine.scalar.layout import (
@@ -26,7 +27,7 @@ from workers.engine.scalar.layout import (
 from workers.engine.scalar.random import block_base, decision_base
 from workers.engine.scalar.round import BLOCKED, play_round
 from workers.engine.scalar.settle import match_winners, next_leader, side_of
-from workers.engine.search.layout import Search
+from workers.engine.search.layout import FAILED, FAILED_MATCH, Search
 
 # Places in the totals.
 PLIES, PASSES, BLOCKED_ROUNDS, TIED_BLOCKED_ROUNDS, LEADER_ROUNDS_WON = range(5)
@@ -78,10 +79,16 @@ def play_matches(
                 )  # fmt: skip
             if number == 0 and rules[OPENS_BY_DOUBLE]:
                 leader, forced = opening_tile(rules, tile_sets, hands)
+            if search is not None:
+                for seat in range(players):
+                    search.seen[word(SCORES + seat)] = scores[match, seat]
             reason, winner, award, plies, passes = play_round(
                 rules, tile_sets, figures, programs, places, hands, stock, stock_size, leader, forced,
                 ends, passes_in_a_row, decision_base(base, number), number, lacks, turns, script, cursor, trace, search,
             )  # fmt: skip
+            if search is not None and search.failure[FAILED]:
+                search.failure[FAILED_MATCH] = match
+                return
             number += 1
             totals[PLIES] += plies
             totals[PASSES] += passes

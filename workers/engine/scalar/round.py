@@ -1,6 +1,7 @@
 """One round, compiled: `reference.Round` played to its end over word-pair hands."""
 
 from workers.engine.compile import compiled
+from workers.engine.policies.own_compiled import STOCK_SIZE
 from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import bit, count, single, word
 from workers.engine.scalar.choose import choose, finish, is_plain
@@ -8,6 +9,7 @@ from workers.engine.scalar.layout import (
     DRAW_LIMIT,
     DRAWING,
     EMPTY,
+    HAND,
     LOW,
     MAX_SEATS,
     NONE,
@@ -15,6 +17,7 @@ from workers.engine.scalar.layout import (
     PLAYERS,
     RESERVE,
     SUITS,
+    TILES,
     ZERO,
     Integers,
     Legal,
@@ -25,6 +28,7 @@ from workers.engine.scalar.random import decision_word
 from workers.engine.scalar.settle import pips_outside, settle_blocked, side_of
 from workers.engine.search.decide import decide
 from workers.engine.search.layout import Search
+from workers.engine.search.own import forget_plies, note_ply
 
 OUT, BLOCKED = 0, 1
 _TOP = int(Finish.TOP)
@@ -56,6 +60,8 @@ def play_round(
     left_end, right_end = ends
     next_of_stock = ZERO
     plies = passes = ZERO
+    if search is not None:
+        forget_plies(rules, search)
     seat = leader
     while True:
         legal = _legal(tile_sets, hands[word(2 * seat)], hands[word(2 * seat + 1)], left_end, right_end, forced)
@@ -73,12 +79,13 @@ def play_round(
         number = turns[word(seat)]
         turns[word(seat)] += 1
         plies += 1
-        if choices == 0 or drawn:
-            _note_lacks(lacks, seat, drawn - (1 if choices else 0), left_end, right_end)
         if choices == 0:
+            _note_lacks(lacks, seat, drawn, left_end, right_end)
             passes += 1
             passes_in_a_row += 1
             _write(trace, cursor, round_number, seat, drawn, ZERO, NONE, NONE)
+            if search is not None:
+                note_ply(search, seat, drawn, NONE, NONE)
             if passes_in_a_row >= players and not (rules[DRAWING] and stock_size - next_of_stock > rules[RESERVE]):
                 winner, award = settle_blocked(rules, tile_sets, figures, hands, leader)
                 return BLOCKED, winner, award, plies, passes
@@ -90,6 +97,9 @@ def play_round(
                 if choices == 1:
                     placement = finish(_TOP, legal, left_end, right_end, random_word, script, cursor)
                 else:
+                    search.seen[STOCK_SIZE] = (
+                        stock_size - next_of_stock if rules[DRAWING] else rules[TILES] - players * rules[HAND]
+                    )
                     placement = decide(
                         rules, tile_sets, figures, search, place, legal, (left_end, right_end), leader, seat, hands, lacks,
                         (line_low, line_high), random_word, script, cursor,
@@ -101,8 +111,13 @@ def play_round(
                     rules, tile_sets, figures, programs, place, legal, (left_end, right_end), seat, hands, lacks,
                     (line_low, line_high), random_word, script, cursor,
                 )  # fmt: skip
+            if drawn:
+                # Only now: the turn is not over for who looks on while it chooses.
+                _note_lacks(lacks, seat, drawn - 1, left_end, right_end)
             tile, side = placement >> 1, placement & 1
             _write(trace, cursor, round_number, seat, drawn, choices, tile, right_end if side else left_end)
+            if search is not None:
+                note_ply(search, seat, drawn, tile, right_end if side else left_end)
             low, high = single(tile)
             line_low |= low
             line_high |= high

@@ -13,11 +13,12 @@ from workers.engine.search.best import best_placement
 from workers.engine.search.endgame import every_world, tiles_in_hands
 from workers.engine.search.ismcts import choose_by_tree
 from workers.engine.search.layout import KIND, Search
+from workers.engine.search.own import choose_by_own
 from workers.engine.search.pimc import choose_by_worlds
 from workers.engine.search.worlds import sample_worlds
 
 _PROGRAM, _NOISY, _PIMC, _ENDGAME = int(Kind.PROGRAM), int(Kind.NOISY), int(Kind.PIMC), int(Kind.ENDGAME)
-_ISMCTS = int(Kind.ISMCTS)
+_ISMCTS, _OWN = int(Kind.ISMCTS), int(Kind.OWN)
 _RANDOM = int(Finish.RANDOM)
 
 
@@ -51,6 +52,10 @@ def decide(
                 rules, tile_sets, figures, search, row, number, other, legal[0], legal[2], ends[0], ends[1], leader, seat,
                 hands, lacks, line[0], random_word,
             )  # fmt: skip
+        elif kind == _OWN:
+            return choose_by_own(
+                rules, figures, search, row, place, legal, ends, leader, seat, hands, lacks, line, random_word
+            )
         row += 1
     if search.stages[word(row), KIND] != _PROGRAM:
         return choose_by_worlds(

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from workers.engine.policies.ismcts import root_tables
+from workers.engine.policies.own_compiled import SEEN_NUMBERS
 from workers.engine.policies.pimc import WORD_TILES
 from workers.engine.policies.plan import STAGE_NUMBERS, Kind, Plan, Stage
 from workers.engine.policies.program import FEATURES, MAX_PREFERENCES, Program
@@ -41,6 +42,10 @@ SEAT, PLACED_AS, PARENT, NEWEST, OLDER, VISITS, AVAILABLE, TOTAL = range(8)
 NODE_COLUMNS = 8
 """Whose placement it stands for, coded as in `scalar.choose`; its parent's row; its own child that was tried last, and its
 sibling that was tried before it, or -1; and the figures of `policies.ismcts.Node`."""
+
+# Places in what a policy of somebody's own did wrong: whether, in which match of the call, and where it sat.
+FAILED, FAILED_MATCH, FAILED_PLACE, FAILED_SEAT, FAILED_ANSWER = range(5)
+FAILURE_NUMBERS = 5
 
 
 class Search(NamedTuple):
@@ -72,6 +77,12 @@ class Search(NamedTuple):
     """[I + 1] the first table of `policies.ismcts.root_tables`."""
     inverse_roots: Integers
     """[I + 1] the second one."""
+    entries: Words
+    """[S] where the code of a policy of somebody's own is called, 0 where a stage has none."""
+    seen: Integers
+    """[SEEN_NUMBERS] what it sees, by the places of `policies.own_compiled`."""
+    failure: Integers
+    """[FAILURE_NUMBERS] its first answer that was none."""
 
 
 def encode_search(plans: Sequence[Plan]) -> Search:
@@ -88,6 +99,8 @@ def encode_search(plans: Sequence[Plan]) -> Search:
         np.zeros(MAX_SEATS, np.uint64), np.zeros((WORD_TILES, STACK_COLUMNS), np.int64),
         np.zeros((WORD_TILES, STACK_SETS), np.uint64), np.zeros((iterations + 1, NODE_COLUMNS), np.int64),
         *root_tables(iterations),
+        np.array([stage.choice.address if stage.choice else 0 for stage in stages], np.uint64),
+        np.zeros(SEEN_NUMBERS, np.int64), np.zeros(FAILURE_NUMBERS, np.int64),
     )  # fmt: skip
 
 
