@@ -14,7 +14,7 @@ from tests.workers.engine.engines import assert_same_rows, lineup
 from tests.workers.engine.offered import COMPILE, FIRST, THROWS, compiled_choice, offer, point_at
 from tests.workers.engine.test_policies import views_of_a_match
 from workers.engine.compile import SEARCH_KERNEL
-from workers.engine.play import LITERAL, kernel_of, play_blocks, replay_literally, replay_match
+from workers.engine.play import LITERAL, kernel_of, play_blocks, replay_literally, replay_match, warm_up
 from workers.engine.policies import describe_policies, resolve_policy
 from workers.engine.policies.contract import check_policy
 from workers.engine.policies.own import own_policies
@@ -52,6 +52,7 @@ def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example package, as pip installs it."""
+    warm_up(SEARCH_KERNEL)  # else each of the commands below might have to compile it
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run(

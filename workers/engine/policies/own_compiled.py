@@ -125,8 +125,10 @@ class CompiledChoice:
 
     @property
     def address(self) -> int:
-        """Where the kernel calls it, with three pointers (numbers, rules, figures); it answers a number plus one, 0 after an
-        exception. Raises `PlayFailed` where it cannot be compiled."""
+        """Where the kernel calls it, with pointers to the numbers, to those at LACKS and at PLIES, to rules and to figures.
+
+        It answers a number plus one, 0 after an exception. Raises `PlayFailed` where it cannot be compiled.
+        """
         return int(self._in_kernel.address)
 
     def __call__(self, view: View, random: DecisionRandom) -> Any:
@@ -136,7 +138,8 @@ class CompiledChoice:
 
         ordered = kernel_order(view, view.legal)
         figures = set_tables(view.ruleset.set)[1]
-        arrays = (encode_seen(view, random), encode_rules(view.ruleset), figures)
+        numbers = encode_seen(view, random)
+        arrays = (numbers, numbers[LACKS:], numbers[PLIES:], encode_rules(view.ruleset), figures)
         answer = self._checked.ctypes(*(array.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)) for array in arrays)) - 1
         if answer == -1:
             raise RuntimeError("the compiled function raised an exception, which stands in the log")
@@ -189,15 +192,15 @@ def _compile(function: Callable[..., Any], *, is_checked: bool) -> Any:
     from workers.engine.scalar import layout
 
     carray, types = numba.carray, numba.types  # type: ignore[attr-defined]
-    own = numba.njit(function, error_model="numpy", boundscheck=is_checked)
+    own = numba.njit(function, error_model="numpy", boundscheck=is_checked, forceinline=not is_checked)
     pointer: Any = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
     players_at, tiles_at, values_at = layout.PLAYERS, layout.TILES, layout.VALUES
     pips_at, low_at, rules_size, figures_size = layout.PIPS, layout.LOW, layout.RULES, layout.TILES_NUMBERS
 
-    def enter(numbers_at: Any, rules_begin: Any, figures_begin: Any) -> Any:
-        numbers = carray(numbers_at, SEEN_NUMBERS)
-        rules = carray(rules_begin, rules_size)
-        figures = carray(figures_begin, figures_size)
+    def enter(to_numbers: Any, to_lacks: Any, to_plies: Any, to_rules: Any, to_figures: Any) -> Any:
+        numbers = carray(to_numbers, SEEN_NUMBERS)
+        rules = carray(to_rules, rules_size)
+        figures = carray(to_figures, figures_size)
         players, size, values = rules[players_at], rules[tiles_at], rules[values_at]
         choices, plies, seat = numbers[CHOICES], numbers[PLIES_SO_FAR], numbers[SEAT]
         seen = Seen(
@@ -205,15 +208,14 @@ def _compile(function: Callable[..., Any], *, is_checked: bool) -> Any:
             numbers[NEW_LEFT : NEW_LEFT + choices], numbers[NEW_RIGHT : NEW_RIGHT + choices],
             numbers[LINE_ENDS : LINE_ENDS + 2], numbers[HELD : HELD + numbers[HAND_COUNTS + seat]],
             numbers[WHEREABOUTS : WHEREABOUTS + size], numbers[HAND_COUNTS : HAND_COUNTS + players],
-            numbers[PASSES : PASSES + players], numbers[LACKS : LACKS + players * values].reshape((players, values)),
-            numbers[SCORES : SCORES + players],
-            numbers[PLIES : PLIES + PLY_COLUMNS * plies].reshape((plies, PLY_COLUMNS)), seat, numbers[LEADER],
+            numbers[PASSES : PASSES + players], carray(to_lacks, (players, values)),
+            numbers[SCORES : SCORES + players], carray(to_plies, (plies, PLY_COLUMNS)), seat, numbers[LEADER],
             numbers[STOCK_SIZE], figures[pips_at : pips_at + size], figures[low_at : low_at + size], rules,
         )  # fmt: skip
         return own(seen, numbers[RANDOM : RANDOM + RANDOM_NUMBERS]) + 1
 
     try:
-        return numba.cfunc(types.int64(pointer, pointer, pointer))(enter)
+        return numba.cfunc(types.int64(*[pointer] * 5))(enter)
     except numba.core.errors.NumbaError as error:
         said = " ".join(str(error).split())[:MAX_SAID]
         raise PlayFailed(f"{function.__module__}.{function.__qualname__} cannot be compiled: {said}") from error

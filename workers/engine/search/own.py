@@ -14,13 +14,11 @@ from workers.engine.policies.own_compiled import (
     CHOICES,
     HAND_COUNTS,
     HELD,
-    IN_HAND,
     LACKS,
     LEADER,
     LINE_ENDS,
     NEW_LEFT,
     NEW_RIGHT,
-    ON_LINE,
     PASSES,
     PLIES,
     PLIES_SO_FAR,
@@ -28,7 +26,6 @@ from workers.engine.policies.own_compiled import (
     RANDOM,
     RANDOM_NUMBERS,
     SEAT,
-    UNSEEN,
     WHEREABOUTS,
 )
 from workers.engine.scalar.bits import bit, count, first_tile, single, whole, word
@@ -40,18 +37,19 @@ from workers.engine.search.layout import FAILED, FAILED_ANSWER, FAILED_PLACE, FA
 
 @intrinsic
 def _enter(_context: Any, address: Any, numbers: Any, rules: Any, figures: Any) -> Any:
-    """What the machine code at an address answers to pointers to three arrays."""
+    """What the machine code at an address answers to pointers to what is seen, as `CompiledChoice.address` tells."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         integer = ir.IntType(64)
         pointer = integer.as_pointer()
-        kind = ir.FunctionType(integer, [pointer] * 3)
+        kind = ir.FunctionType(integer, [pointer] * 5)
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        arrays = [
+        seen, *others = [
             context.make_array(array)(context, builder, argument).data
             for array, argument in zip(signature.args[1:], arguments[1:], strict=True)
         ]
-        return builder.call(function, arrays)
+        parts = [builder.gep(seen, [ir.Constant(integer, begin)]) for begin in (LACKS, PLIES)]
+        return builder.call(function, [seen, *parts, *others])
 
     return types.int64(address, numbers, rules, figures), generate
 
@@ -92,10 +90,15 @@ def choose_by_own(
             seen[word(LACKS + each * rules[VALUES] + value)] = whole((lacks[word(each)] >> word(value)) & bit(0))
     for number in range(RANDOM_NUMBERS):
         seen[word(RANDOM + number)] = whole((stream_word(random_word, number) if number else random_word) >> word(32))
-    for tile in range(rules[TILES]):
-        low, high = single(tile)
-        is_held = (hands[word(2 * seat)] & low) | (hands[word(2 * seat + 1)] & high)
-        seen[word(WHEREABOUTS + tile)] = IN_HAND if is_held else ON_LINE if (line[0] & low) | (line[1] & high) else UNSEEN
+    # IN_HAND is 1 and ON_LINE 2: a bit of each.
+    for tile in range(min(rules[TILES], 64)):
+        seen[word(WHEREABOUTS + tile)] = whole(
+            ((hands[word(2 * seat)] >> word(tile)) & bit(0)) | ((line[0] >> word(tile)) & bit(0)) << word(1)
+        )
+    for tile in range(64, rules[TILES]):
+        seen[word(WHEREABOUTS + tile)] = whole(
+            ((hands[word(2 * seat + 1)] >> word(tile - 64)) & bit(0)) | ((line[1] >> word(tile - 64)) & bit(0)) << word(1)
+        )
     held = ZERO
     low, high = hands[word(2 * seat)], hands[word(2 * seat + 1)]
     while low | high:
