@@ -23,10 +23,9 @@ RULESETS: dict[str, tuple[Any, float]] = {
     "traditional": ("traditional", 1.5),
     "draw": ("draw", 4.0),
     "double-nine": ({"preset": "block", "set": 9}, 3.0),
-    "double-twelve": ({"preset": "block", "set": 12}, 8.0),
+    "double-twelve": ({"preset": "block", "set": 12}, 6.0),
 }
-"""Each with the most that a ply may cost, in plies of `block`. Wanted on double-twelve are 6: a kernel that plays
-one match at a time is about there beside lanes, so this bound only sees to it that what was reached is not lost."""
+"""Each with the most that a ply may cost, in plies of `block`."""
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])

@@ -136,13 +136,15 @@ def _shuffled_hands(
     hand = rules[HAND]
     dealt = rules[PLAYERS] * hand
     addressed_words(seed, block, round_number, _DEAL, dealt, words)
-    _shuffle(order, size, min(dealt, size - 1), words)
-    position = ZERO
+    step = ZERO
     for seat in range(rules[PLAYERS]):
         low = high = EMPTY
         for _ in range(hand):
-            more_low, more_high = single(order[word(position)])
+            # A step of the shuffle; what is dealt is looked at no more.
+            other = step + scaled(words[word(step)], size - step)
+            more_low, more_high = single(order[word(other)])
+            order[word(other)] = order[word(step)]
             low |= more_low
             high |= more_high
-            position += 1
+            step += 1
         hands[word(2 * seat)], hands[word(2 * seat + 1)] = low, high

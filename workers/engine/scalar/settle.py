@@ -74,12 +74,13 @@ def pips_outside(rules: Integers, tile_sets: Words, hands: Words, side: int) -> 
 def settle_blocked(rules: Integers, tile_sets: Words, figures: Integers, hands: Words, leader: int) -> tuple[int, int]:
     """(winning seat or -1, award) of a blocked round."""
     holders = 2 if rules[SIDE_TOTAL] else rules[PLAYERS]
-    lowest, best, best_low, best_high, tied = 1 << 30, NONE, EMPTY, EMPTY, False
+    lowest, best, best_low, best_high, tied, pips_of_all = 1 << 30, NONE, EMPTY, EMPTY, False, ZERO
     for holder in range(holders):
         low, high = hands[word(2 * holder)], hands[word(2 * holder + 1)]
         if rules[SIDE_TOTAL]:
             low, high = low | hands[word(2 * holder + 4)], high | hands[word(2 * holder + 5)]
         total = hand_pips(tile_sets, low, high)
+        pips_of_all += total
         order = -1
         if total > lowest:
             order = 1
@@ -91,6 +92,8 @@ def settle_blocked(rules: Integers, tile_sets: Words, figures: Integers, hands: 
             tied = True
     if tied:
         return NONE, ZERO
+    if not rules[PARTNERS]:
+        return best, pips_of_all - lowest - (lowest if rules[NET] else 0)
     side = side_of(rules, best)
     award = pips_outside(rules, tile_sets, hands, side)
     return _lightest_of_side(rules, tile_sets, figures, hands, leader, side), award - (lowest if rules[NET] else 0)
