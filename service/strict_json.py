@@ -13,15 +13,15 @@ MAX_DEPTH: Final = 32
 """Levels of nesting; nothing that we read needs ten, and what reads or quotes a value may recurse."""
 
 
-def read_strict(text: str | bytes) -> Any:
-    """The value of a JSON document.
+def read_strict(text: str | bytes, place: str = "") -> Any:
+    """The value of a JSON document, which as a whole is named `place`.
 
     Raises `json.JSONDecodeError` where it is broken (NaN and Infinity are), `InvalidInput` where it nests more than `MAX_DEPTH`
     levels deep or a name stands twice.
     """
     value = orjson.loads(text)
     if depth_exceeds(value, MAX_DEPTH):
-        raise InvalidInput.at("", f"the document is nested more than {MAX_DEPTH} levels deep")
+        raise InvalidInput.at(place, f"the document is nested more than {MAX_DEPTH} levels deep")
     if twice := names_twice(text):
         raise InvalidInput(*(FieldError(path, "is given twice; only one can count") for path in twice))
     return value

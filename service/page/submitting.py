@@ -105,7 +105,7 @@ def request_of(fields: dict[str, str]) -> JobRequest:
 
 def _document(text: str) -> Any:
     try:
-        return read_strict(text)
+        return read_strict(text, "document")
     except json.JSONDecodeError as error:
         raise InvalidInput.at("document", f"is no JSON: {error}") from None
 

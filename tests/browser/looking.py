@@ -5,8 +5,9 @@ from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Page, Response
+from playwright.sync_api import BrowserContext, Error, Page, Response
 
+from service.events import EVENT_STREAM
 from tests.servers import PATIENCE
 
 AXE: Final = files("axe_playwright_python").joinpath("axe.min.js").read_text()
@@ -58,13 +59,21 @@ class Watch:
 
     def weight(self) -> int:
         """Bytes of all bodies that were loaded, event streams left out."""
-        loaded = (answer for answer in self.answers if answer.headers.get("content-type") != "text/event-stream")
-        return sum(len(answer.body()) for answer in loaded if answer.status != 304)
+        loaded = (answer for answer in self.answers if not answer.headers.get("content-type", "").startswith(EVENT_STREAM))
+        return sum(_size(answer) for answer in loaded if answer.status != 304)
 
     def clear(self) -> None:
         """Forget what has been so far."""
         self.complaints.clear()
         self.answers.clear()
+
+
+def _size(answer: Response) -> int:
+    """Bytes of a body, 0 where it came for the page that was there before."""
+    try:
+        return len(answer.body())
+    except Error:
+        return 0
 
 
 def watch(context: BrowserContext, url: str, *, missing_is_fine: bool = False) -> Watch:

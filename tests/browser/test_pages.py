@@ -43,7 +43,7 @@ def look(browser: Browser, site: Site, name: str, language: str, *, thorough: bo
             assert page.locator("html").get_attribute("lang") == language
             if name in LIVE:
                 page.locator("[data-pulse][data-state=live]").wait_for()
-            assert seen.weight() < MOST_BYTES
+            assert 0 < seen.weight() < MOST_BYTES
             for scheme, width in LOOKS if thorough or not again else [LOOKS[chosen]]:
                 page.emulate_media(color_scheme=scheme)
                 page.set_viewport_size({"width": width, "height": 800})
