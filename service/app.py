@@ -8,6 +8,7 @@ from typing import Final
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from service import errors
 from service.access.audit import Audit
@@ -67,7 +68,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     page.mount(app)
-    app.state.routes = [*(route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes), *app.routes]
+    # The application holds its routers unopened, and beside them the route of the document.
+    own = [route for route in app.routes if isinstance(route, Route)]
+    app.state.routes = [*(route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes), *own]
     describe(app)
     return app
 

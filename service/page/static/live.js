@@ -25,6 +25,8 @@
     const keyed = new Map([...place.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
     let at = place.firstChild;
     for (const wanted of [...fresh.childNodes]) {
+      // The page has more blanks between its elements than what comes live: they must not shift what belongs together.
+      if (wanted.nodeType !== Node.TEXT_NODE) while (at?.nodeType === Node.TEXT_NODE) at = drop(at);
       const key = wanted.dataset?.key;
       if (key && keyed.get(key) !== at) {
         // Those that stand in between have gone or come later: the one with the key stays where it is if it can.
