@@ -9,7 +9,7 @@ from tests.workers.jobs.bench import Bench, BenchMaker, batch, made_up, whole_jo
 from workers.engine.play import ENGINE_VERSION
 from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, LedgerUnavailable, NotFound
 from workers.jobs.keys import LEASES, METRICS, ROOT, job_key
-from workers.jobs.ledger import Ledger
+from workers.jobs.ledger import Ledger, new_job_id
 from workers.jobs.spec import JobSpec
 from workers.jobs.work import MAX_LOST
 
@@ -513,6 +513,16 @@ def test_a_newcomer_is_served_at_once_beside_a_giant(bench: Bench) -> None:
     small, _ = bench.ledger.submit(batch(20))
     counts = shares(bench, 8)
     assert counts[small.id] == 4
+
+
+def test_ids_sort_as_they_were_made_also_within_a_millisecond() -> None:
+    ids = []
+    for _ in range(200):
+        ids.append(new_job_id())
+        end = time.perf_counter_ns() + 10_000
+        while time.perf_counter_ns() < end:
+            pass
+    assert ids == sorted(ids)
 
 
 def test_small_jobs_end_in_the_order_they_came_also_beside_a_giant(bench: Bench) -> None:

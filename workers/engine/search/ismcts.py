@@ -5,7 +5,7 @@ from workers.engine.policies.ismcts import BOUND_UNIT, ROOT_BITS
 from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import bit, word
 from workers.engine.scalar.layout import ALL, EMPTY, NONE, PLAYERS, ZERO, Integers, Word, Words
-from workers.engine.search.best import WORST, ends_by, finish_words, keep_best, legal_words
+from workers.engine.search.best import WORST, ends_by, finish_words, keep_best
 from workers.engine.search.layout import (
     AVAILABLE,
     NEWEST,
@@ -19,6 +19,7 @@ from workers.engine.search.layout import (
 )
 from workers.engine.search.outcome import was_blocked, went_out, worth
 from workers.engine.search.playout import play_out
+from workers.engine.search.turn import next_to_place
 from workers.engine.search.worlds import sample_worlds
 
 _TOP = int(Finish.TOP)
@@ -74,7 +75,7 @@ def _go_down(
     left_end: int, right_end: int, leader: int, mover: int, off_line: Word, size: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """(last node on the way, end as in `outcome`, 1 where that node is new) of one iteration; `size` nodes are there."""
-    hands, lacks, tree = search.hands, search.lacks, search.tree
+    hands, tree = search.hands, search.tree
     players = rules[PLAYERS]
     node, ply, base = ZERO, ZERO, EMPTY
     while True:
@@ -119,17 +120,10 @@ def _go_down(
         ply += 1
         if hands[word(2 * mover)] == 0:
             return node, went_out(rules, tile_sets, hands, mover), 0
-        passes_in_a_row = ZERO
-        while True:
-            mover = mover + 1 if mover + 1 < players else 0
-            left, right = legal_words(tile_sets, hands[word(2 * mover)], left_end, right_end)
-            if left | right:
-                break
-            lacks[word(mover)] |= bit(left_end) | bit(right_end)
-            ply += 1
-            passes_in_a_row += 1
-            if passes_in_a_row >= players:
-                return node, was_blocked(rules, tile_sets, figures, hands, leader), 0
+        mover, left, right, passes = next_to_place(rules, tile_sets, search, mover, left_end, right_end)
+        if passes >= players:
+            return node, was_blocked(rules, tile_sets, figures, hands, leader), 0
+        ply += passes
 
 
 @compiled(inline=True)

@@ -5,11 +5,12 @@ import numpy as np
 from workers.engine.compile import compiled
 from workers.engine.policies.program import Finish
 from workers.engine.scalar.bits import bit, word
-from workers.engine.scalar.layout import EMPTY, NONE, PLAYERS, ZERO, Integers, Word, Words
+from workers.engine.scalar.layout import EMPTY, NONE, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.random import decision_word
-from workers.engine.search.best import best_placement, ends_by, finish_words, legal_words
+from workers.engine.search.best import best_placement, ends_by, finish_words
 from workers.engine.search.layout import FINISH, KEYS, Search
 from workers.engine.search.outcome import was_blocked, went_out
+from workers.engine.search.turn import next_to_place
 
 _TOP = int(Finish.TOP)
 _ONE = np.uint64(1)
@@ -58,15 +59,8 @@ def play_out(
         hands[word(2 * mover)] = hand
         if hand == 0:
             return first, went_out(rules, tile_sets, hands, mover)
-        passes_in_a_row = ZERO
-        while True:
-            mover = mover + 1 if mover + 1 < players else 0
-            hand = hands[word(2 * mover)]
-            left, right = legal_words(tile_sets, hand, left_end, right_end)
-            if left | right:
-                break
-            lacks[word(mover)] |= bit(left_end) | bit(right_end)
-            ply += 1
-            passes_in_a_row += 1
-            if passes_in_a_row >= players:
-                return first, was_blocked(rules, tile_sets, figures, hands, leader)
+        mover, left, right, passes = next_to_place(rules, tile_sets, search, mover, left_end, right_end)
+        if passes >= players:
+            return first, was_blocked(rules, tile_sets, figures, hands, leader)
+        hand = hands[word(2 * mover)]
+        ply += passes
