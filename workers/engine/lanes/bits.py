@@ -11,7 +11,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.layout import Bits, Masks
+from workers.engine.lanes.layout import Bits, Masks, Shorts
 from workers.engine.scalar.bits import operation, word
 from workers.engine.scalar.layout import Word
 
@@ -25,23 +25,36 @@ def _freeze(builder: Any, bits: Any) -> Any:
     return frozen
 
 
-@cache
-def can_deposit() -> bool:
-    """Whether the processor that numba compiles for has `pdep`: where LLVM shifts with `shlx` it has that family (BMI2).
+def _compiles_to(instruction: str, number: Any, operate: Callable[[Any, Any, Any], Any]) -> bool:
+    """Whether the processor that numba compiles for has an instruction, told by an operation on two numbers that uses it.
 
     The target machine itself is asked, since a processor's name and its list of features may each tell half of it.
     """
     codegen = cpu_target.target_context.codegen()
-    triple = binding.get_process_triple()
-    if not triple.startswith("x86_64"):
-        return False
     module = ir.Module()
-    module.triple = triple
-    function = ir.Function(module, ir.FunctionType(_WORD, [_WORD, _WORD]), "shift")
+    module.triple = binding.get_process_triple()
+    function = ir.Function(module, ir.FunctionType(number, [number, number]), "operate")
     builder = ir.IRBuilder(function.append_basic_block())
-    builder.ret(builder.shl(*function.args))
+    builder.ret(operate(builder, *function.args))
     assembly: str = codegen._tm.emit_assembly(binding.parse_assembly(str(module)))
-    return "shlx" in assembly
+    return instruction in assembly
+
+
+@cache
+def can_deposit() -> bool:
+    """Whether the processor has `pdep`: where LLVM shifts with `shlx` it has that family (BMI2)."""
+    return _compiles_to("shlx", _WORD, lambda builder, bits, by: builder.shl(bits, by))
+
+
+@cache
+def can_count_in_vectors() -> bool:
+    """Whether the processor counts the bits of all words of a vector by one instruction."""
+    vector = ir.VectorType(ir.IntType(32), 8)
+
+    def count(builder: Any, words: Any, _: Any) -> Any:
+        return builder.call(ir.Function(builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v8i32"), [words])
+
+    return _compiles_to("vpopcntd", vector, count)
 
 
 @intrinsic
@@ -72,6 +85,20 @@ deposit: Callable[[Word, Word], Word] = cast(Any, _pdep) if can_deposit() else _
 """The low bits of the first word, in turn, at the places of the set bits of the second."""
 
 
+@intrinsic
+def _write_four(_context: Any, numbers: Any, _first: Any, _four: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), _WORD.as_pointer())
+        builder.store(arguments[2], place, align=2)
+
+    return types.void(numbers, types.uint64, types.uint64), generate
+
+
+write_four: Callable[[Shorts, Word, Word], None] = cast(Any, _write_four)
+"""Write four numbers of 16 bits, one above the other in a word, into an array from a place on."""
+
+
 class Operations(NamedTuple):
     """What is done with words of one size in vectors."""
 
@@ -82,6 +109,8 @@ class Operations(NamedTuple):
     same: Callable[[Bits], Bits]
     """The same bits, whose origin the compiler forgets. A choice between something new and what was loaded from the place that
     is written would otherwise become a masked store, which takes tens of cycles on some processors without AVX-512."""
+    narrowed: Callable[[Bits, Bits, Bits, Bits], tuple[Bits, Bits]]
+    """Two sets of placements, each cut down to a mask of its own, if that leaves anything of the two."""
     scaled: Callable[[Bits, Bits], Bits]
     """`rng.choice` from the high half of a random word: exact for a bound up to 28."""
     lowest: Callable[[Bits], Bits]
@@ -129,9 +158,17 @@ def operations(masks: Masks) -> Operations:
     def unless(bits: Bits, mask: Bits, value: Bits) -> Bits:
         return value if sized(bits & mask) == zero else zero
 
+    same: Callable[[Bits], Bits] = operation(sized, sized, _freeze)
+
+    @compiled(inline=True)
+    def narrowed(left: Bits, right: Bits, wanted_left: Bits, wanted_right: Bits) -> tuple[Bits, Bits]:
+        less_left = sized(left & wanted_left)
+        less_right = sized(right & wanted_right)
+        some = sized(less_left | less_right) != zero
+        return less_left if some else same(left), less_right if some else same(right)
+
     return Operations(
         ones=operation(sized, sized, lambda builder, bits: builder.ctpop(bits)),
         signed=operation(sized, masks.whole, lambda _builder, bits: bits),
-        same=operation(sized, sized, _freeze),
-        scaled=scaled, lowest=lowest, highest=highest, where=where, unless=unless,
+        same=same, narrowed=narrowed, scaled=scaled, lowest=lowest, highest=highest, where=where, unless=unless,
     )  # fmt: skip

@@ -83,8 +83,6 @@ class Masks:
     """Set in both ends before the opening and always in `UNION`: so a line that has not begun is never taken for blocked."""
     drawable: Bits
     """Set in both ends of every line, and in `UNION` for as long as tiles can be drawn: such a line is not blocked either."""
-    mark: Bits
-    """No tile."""
     doubles: Bits
     suits: tuple[Bits, ...]
     """By value: the tiles that show it."""
@@ -141,7 +139,7 @@ def masks_of(highest: int) -> Masks:
     ]
     return Masks(
         highest=highest, number=number, tiles=len(tiles), all=number((1 << len(tiles)) - 1), opening=number(1 << top),
-        drawable=drawable, mark=number(1 << len(tiles)), doubles=doubles, suits=suits,
+        drawable=drawable, doubles=doubles, suits=suits,
         pip_planes=tuple(mask([bool(pips(tile) >> digit & 1) for tile in tiles]) for digit in range(DIGITS)),
         low_suit=low_suit | drawable, high_suit=high_suit | drawable,
         pips_of=np.array([pips(tile) for tile in tiles], np.uint64),

@@ -11,7 +11,9 @@ import numpy as np
 from numba import int64, uint8, uint64
 
 from workers.engine.compile import compiled
+from workers.engine.lanes.bits import write_four
 from workers.engine.lanes.deal import deal_for, draw_lots
+from workers.engine.lanes.fits import fits_of
 from workers.engine.lanes.layout import (
     BASE,
     BLOCK,
@@ -32,6 +34,7 @@ from workers.engine.lanes.layout import (
     Bytes,
     Masks,
     Rows,
+    Shorts,
     Weights,
 )
 from workers.engine.lanes.narrow import narrows_of
@@ -70,6 +73,13 @@ PLACES_OF_BITS = np.array(
     np.uint64,
 )
 """By eight bits: the places of the set ones, four bits each, from the lowest."""
+SHORTS_OF_BITS = np.array(
+    [sum((int(PLACES_OF_BITS[bits]) >> 4 * rank & 15) << 16 * (rank - half) for rank in range(half, half + 4))
+     for bits in range(256) for half in (0, 4)],
+    np.uint64,
+)  # fmt: skip
+"""The same with sixteen bits each, in two words."""
+_FOUR, _FOUR_SHORTS = np.uint64(4), np.uint64(0x0001_0001_0001_0001)
 _SMALL_HAND, _USUAL_HAND = 5, 7
 """The largest hands that `play_random_five` and `play_random_seven` take."""
 
@@ -129,16 +139,15 @@ def _gather(marks: Words, packed: Words, over: Words) -> int:
 
 
 @compiled()
-def _gather_many(marks: Words, packed: Words, over: Words) -> int:
-    """The same where about half of the lanes are marked: all eight places are written, and as many count as are set."""
+def _gather_many(marks: Words, packed: Words, over: Shorts) -> int:
+    """The same where many lanes are marked: all eight places are written, four at once, and as many count as are set."""
     count = uint64(0)
     for number in range(LANES // MARKS):
         group = uint64(number)
         bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
-        places = packed[bits]
-        first = group * uint64(MARKS)
-        for position in range(MARKS):
-            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
+        first = group * uint64(MARKS) * _FOUR_SHORTS
+        write_four(over, count, packed[bits + bits] + first)
+        write_four(over, count + _FOUR, packed[bits + bits + _ONE] + first)
         count += word(ones(bits))
     return whole(count)
 
@@ -168,6 +177,7 @@ def _gather_lacks(rules: Integers, rows: Rows, row: Word) -> None:
 def matches(masks: Masks) -> Callable[..., None]:
     """The kernel for a set of tiles."""
     everything = np.uint64(masks.all)
+    all_tiles, doubles, not_doubles = masks.all, masks.doubles, masks.all & ~masks.doubles
     deal = deal_for(masks)
     drawable, shuffle_stocks, lay_stocks, take_stocks, mark_drawers, draw_tiles = stocks_of(masks)
     (lay_out_2, lay_out_3, lay_out_4), begin_lines, (judge_2, judge_3, judge_4) = rounds_of(masks)
@@ -178,8 +188,12 @@ def matches(masks: Masks) -> Callable[..., None]:
     ) = plies_of(masks)  # fmt: skip
     (
         narrow_pips, narrow_double, narrow_equal_ends, narrow_next_lacks_one, narrow_next_lacks_both, narrow_other_lacks,
-        note_lacks, narrow_distinct, narrow_no_follow_up, narrow_mobility, narrow_unseen, open_by_mobility, open_by_unseen,
+        note_lacks, narrow_distinct, narrow_no_follow_up,
     ) = narrows_of(masks)  # fmt: skip
+    (
+        mark_undecided, narrow_most_mobility, narrow_least_mobility, narrow_most_unseen, narrow_least_unseen, open_by_mobility,
+        open_by_unseen,
+    ) = fits_of(masks)  # fmt: skip
 
     @compiled()
     def _queue(
@@ -239,7 +253,7 @@ def matches(masks: Masks) -> Callable[..., None]:
     @compiled()
     def _play(
         rules: Integers, most: int, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words,
-        marks: Words, ended: Bytes, rivals: Words, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
+        marks: Words, ended: Bytes, rivals: Shorts, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
     ) -> None:  # fmt: skip
         """One ply of every lane by the program of a place; the seat to move stands on this row of each kind.
 
@@ -264,20 +278,24 @@ def matches(masks: Masks) -> Callable[..., None]:
         if plain and kind == _TOP:
             play_top(rows, ended)
             return
-        fill_kept(rows)
+        preferences = programs[place, _PREFERENCES]
+        by_double = preferences > 0 and programs[place, _FIRST_PREFERENCE] >> 1 == _DOUBLE
+        fewest_doubles = programs[place, _FIRST_PREFERENCE] & 1
+        fill_kept(rows, (not_doubles if fewest_doubles else doubles) if by_double else all_tiles)
         if reads_table:
             _gather_lacks(rules, rows, row)
-        for number in range(programs[place, _PREFERENCES]):
+        for number in range(1 if by_double else 0, preferences):
             code = programs[place, _FIRST_PREFERENCE + number]
             feature, fewest = code >> 1, code & 1
-            _prefer(rows, feature, fewest)
-            if feature == _MOBILITY:
-                open_by_mobility(rows, table, openings, first_opening, opened, fewest)
-            elif feature == _UNSEEN:
-                open_by_unseen(rows, table, openings, first_opening, opened, fewest)
+            if feature in (_MOBILITY, _UNSEEN):
+                mark_undecided(rows, ended)
+                count = _gather_many(marks, SHORTS_OF_BITS, rivals)
+                _prefer_fits(rows, table, rivals, count, openings, first_opening, opened, feature, fewest)
+            else:
+                _prefer(rows, feature, fewest)
         if programs[place, _HAS_WEIGHTS]:
             mark_rivals(rows, ended)
-            narrow_weighted(rows, rivals, _gather_many(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
+            narrow_weighted(rows, rivals, _gather_many(marks, SHORTS_OF_BITS, rivals), _weights(programs, place))
         if kind == _RANDOM and most <= _USUAL_HAND:
             finish_random_seven(rows, ended)
         elif kind == _RANDOM:
@@ -288,15 +306,29 @@ def matches(masks: Masks) -> Callable[..., None]:
             finish_random_tile(rows, ended)
 
     @compiled()
+    def _prefer_fits(
+        rows: Rows, table: Rows, undecided: Shorts, count: int, openings: Words, first_opening: Word, opened: int,
+        feature: int, fewest: int,
+    ) -> None:  # fmt: skip
+        if feature == _MOBILITY:
+            if fewest:
+                narrow_least_mobility(rows, table, undecided, count)
+            else:
+                narrow_most_mobility(rows, table, undecided, count)
+            open_by_mobility(rows, table, openings, first_opening, opened, undecided, fewest)
+        else:
+            if fewest:
+                narrow_least_unseen(rows, table, undecided, count)
+            else:
+                narrow_most_unseen(rows, table, undecided, count)
+            open_by_unseen(rows, table, openings, first_opening, opened, undecided, fewest)
+
+    @compiled()
     def _prefer(rows: Rows, feature: int, fewest: int) -> None:
         if feature == _PIPS:
             narrow_pips(rows, fewest)
         elif feature == _DOUBLE:
             narrow_double(rows, fewest)
-        elif feature == _MOBILITY:
-            narrow_mobility(rows, fewest)
-        elif feature == _UNSEEN:
-            narrow_unseen(rows, fewest)
         elif feature == _DISTINCT:
             narrow_distinct(rows, fewest)
         elif feature == _NEXT_ONE:
@@ -324,8 +356,8 @@ def matches(masks: Masks) -> Callable[..., None]:
         hand_figures, begins, before, segments, lowers = tables
         scores, winners, rounds, rounds_won, totals = results
         (
-            rows, addresses, records, dealt, table, marks, ended, hands, lots, fresh, done, due, dues, over, stocks, drawing,
-            drawing_passes, others,
+            rows, addresses, records, dealt, table, marks, ended, hands, lots, fresh, done, due, dues, over, rivals, stocks,
+            drawing, drawing_passes, others,
         ) = room  # fmt: skip
         to_draw = drawable(rules)
         # A hand that draws may hold all tiles of a suit but one, which is on the line.
@@ -354,13 +386,15 @@ def matches(masks: Masks) -> Callable[..., None]:
             if to_draw:
                 lay_stocks(rows, due, first, opened)
                 mark_drawers(rows, ended)
-                drawers = _gather_many(marks, PLACES_OF_BITS, drawing)
+                drawers = _gather_many(marks, SHORTS_OF_BITS, drawing)
                 shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
-            _play(rules, most, programs, turn, reads_table, rows, addresses, marks, ended, over, table, due, first, opened, row)
+            _play(
+                rules, most, programs, turn, reads_table, rows, addresses, marks, ended, rivals, table, due, first, opened, row
+            )
             copy_row(rows, _MOVER, _HANDS + row * _WIDTH)
             begin_lines(rows, ended, table, due, first, opened, row)
             for number in range(shut):
-                ended[drawing[uint64(number)]] = uint8(1)
+                ended[uint64(drawing[uint64(number)])] = uint8(1)
             ending = _gather(marks, PLACES_OF_BITS, over)
             if to_draw:
                 take_stocks(rows, over, ending)

@@ -94,7 +94,7 @@ class Plies(NamedTuple):
 def plies_of(masks: Masks) -> Plies:
     """The functions that depend on the set."""
     is_wide, sized, whole, zero, one_bit = masks.is_wide, masks.sized, masks.whole, masks.number(0), masks.number(1)
-    ones, signed, _, scaled, lowest, highest, where, _ = operations(masks)
+    ones, signed, _, narrowed, scaled, lowest, highest, where, _ = operations(masks)
     top_bit = masks.number(1 << 31)
     doubles, suits_of = masks.doubles, masks.suits
     # A value that the set does not have brings nothing, and the compiler drops it.
@@ -197,13 +197,16 @@ def plies_of(masks: Masks) -> Plies:
             _place(rows, ended, lane, hand, left, right, tile, at_right)
 
     @compiled()
-    def fill_kept(rows: Rows) -> None:
-        """All placements of each lane's seat to move into `KEPT_LEFT` and `KEPT_RIGHT`."""
+    def fill_kept(rows: Rows, wanted: Bits) -> None:
+        """The placements of each lane's seat to move into `KEPT_LEFT` and `KEPT_RIGHT`: those of `wanted` tiles, if it has any,
+        else all. (With the first preference here, two rows less are written and read.)"""
         for number in range(LANES):
             lane = uint64(number)
             hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
-            rows[_KEPT_LEFT + lane] = sized(hand & left)
-            rows[_KEPT_RIGHT + lane] = sized(hand & right) if left != right else zero
+            fits_left, fits_right = sized(hand & left), sized(hand & right) if left != right else zero
+            fits_left, fits_right = narrowed(fits_left, fits_right, wanted, wanted)
+            rows[_KEPT_LEFT + lane] = fits_left
+            rows[_KEPT_RIGHT + lane] = fits_right
 
     def _finish_random_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
         @compiled()

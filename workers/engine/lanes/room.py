@@ -55,8 +55,10 @@ class Room(NamedTuple):
     dues: Integers
     over: Words
     """Lanes whose round has ended."""
+    rivals: Shorts
+    """Lanes in which more than one placement is kept."""
     stocks: Bytes
-    drawing: Words
+    drawing: Shorts
     """Lanes that draw."""
     drawing_passes: Integers
     others: npt.NDArray[np.uint32]
@@ -83,8 +85,9 @@ def make_room(masks: Masks, ruleset: Ruleset) -> Room:
         due=np.zeros(MAX_SEATS * LANES, np.uint64),
         dues=np.zeros(MAX_SEATS, np.int64),
         over=np.zeros(LANES + MARKS, np.uint64),
+        rivals=np.zeros(LANES + MARKS, np.uint16),
         stocks=np.zeros(LANES * STOCK_WIDTH, np.uint8),
-        drawing=np.zeros(LANES + MARKS, np.uint64),
+        drawing=np.zeros(LANES + MARKS, np.uint16),
         drawing_passes=np.zeros(2 * LANES, np.int64),
         # Steps come in pairs, and the last pair may have one too many.
         others=np.zeros((max(dealt, masks.tiles - dealt) + 1) * WIDTH, np.uint32),

@@ -26,11 +26,12 @@ from workers.engine.lanes.layout import (
     Bytes,
     Masks,
     Rows,
+    Shorts,
     Weights,
 )
 from workers.engine.policies.program import Feature
 from workers.engine.scalar.bits import lowest, ones, word
-from workers.engine.scalar.layout import Word, Words
+from workers.engine.scalar.layout import Word
 
 _MOVER, _LEFT, _RIGHT, _UNION, _STOCK, _KEPT_LEFT, _KEPT_RIGHT, _NEXT, _OTHERS = (
     np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT, NEXT_TOUCHED, OTHERS_TOUCHED)
@@ -99,10 +100,10 @@ def scores_of(masks: Masks) -> Scores:
         return worth
 
     @compiled()
-    def narrow_weighted(rows: Rows, lanes: Words, count: int, weights: Weights) -> None:
+    def narrow_weighted(rows: Rows, lanes: Shorts, count: int, weights: Weights) -> None:
         """Keep the placements of the greatest weighted sum in the first `count` of `lanes`; `weights` are by feature."""
         for number in range(count):
-            lane = lanes[uint64(number)]
+            lane = uint64(lanes[uint64(number)])
             hand, left = uint64(rows[_MOVER + lane]), uint64(rows[_LEFT + lane])
             unseen = uint64(rows[_STOCK + lane] | rows[_UNION + lane]) & everything & ~hand
             next_lacks, others_lack = uint64(rows[_NEXT + lane]), uint64(rows[_OTHERS + lane])
@@ -128,10 +129,10 @@ def scores_of(masks: Masks) -> Scores:
             rows[_KEPT_RIGHT + lane] = uint32(kept >> _HALF)
 
     @compiled()
-    def narrow_weighted_wide(rows: Rows, lanes: Words, count: int, weights: Weights) -> None:
+    def narrow_weighted_wide(rows: Rows, lanes: Shorts, count: int, weights: Weights) -> None:
         """The same where an end fills a word: one end after the other."""
         for number in range(count):
-            lane = lanes[uint64(number)]
+            lane = uint64(lanes[uint64(number)])
             hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
             unseen = (rows[_STOCK + lane] | rows[_UNION + lane]) & everything & ~hand
             next_lacks, others_lack = rows[_NEXT + lane], rows[_OTHERS + lane]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import uint8, uint64
+from numba import uint8, uint16, uint64
 
 from workers.engine import rng
 from workers.engine.compile import compiled
@@ -29,6 +29,7 @@ from workers.engine.lanes.layout import (
     Bytes,
     Masks,
     Rows,
+    Shorts,
 )
 from workers.engine.scalar.bits import lowest, whole, word
 from workers.engine.scalar.layout import DRAW_LIMIT, DRAWING, HAND, PLAYERS, RESERVE, ZERO, Integers, Word, Words
@@ -114,7 +115,7 @@ def stocks_of(masks: Masks) -> Stocks:
 
     @compiled()
     def draw_tiles(
-        rules: Integers, rows: Rows, stocks: Bytes, passes: Integers, lanes: Words, count: int, touched: Word, step: int,
+        rules: Integers, rows: Rows, stocks: Bytes, passes: Integers, lanes: Shorts, count: int, touched: Word, step: int,
         totals: Integers,
     ) -> int:  # fmt: skip
         """The seats to move in the first `count` of `lanes` draw until a tile fits, or for as long as they may.
@@ -130,7 +131,7 @@ def stocks_of(masks: Masks) -> Stocks:
         shut = uint64(0)
         drawn = uint64(0)
         for number in range(count):
-            lane = lanes[uint64(number)]
+            lane = uint64(lanes[uint64(number)])
             place = lane * _PLACE
             ends = sized(rows[_LEFT + lane] | rows[_RIGHT + lane])
             begun = uint64(stocks[place + _NEXT])
@@ -160,7 +161,7 @@ def stocks_of(masks: Masks) -> Stocks:
                     # These passes have been turns already, and the round does not close with them again.
                     totals[PLIES] -= min(in_a_row, players)
                     totals[PASSES] -= min(in_a_row, players)
-                    lanes[shut] = lane
+                    lanes[shut] = uint16(lane)
                     shut += _ONE
         totals[PASSES] -= whole(drawn)
         return whole(shut)

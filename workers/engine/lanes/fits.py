@@ -1,0 +1,307 @@
+"""Preferences that count for each placement the tiles that fit a new end: the own ones (mobility) or those unseen.
+
+Only lanes that still have a choice are looked at, brought together in columns of the work table: two in five or fewer.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint8, uint16, uint64
+
+from workers.engine.compile import compiled
+from workers.engine.lanes.bits import can_count_in_vectors, operations
+from workers.engine.lanes.layout import (
+    COLUMNS,
+    KEPT_LEFT,
+    KEPT_RIGHT,
+    LANES,
+    LEFT,
+    MOVER,
+    ORDERED,
+    ORDERED_PIPS,
+    RIGHT,
+    STOCK,
+    UNION,
+    WIDTH,
+    Bits,
+    Bytes,
+    Masks,
+    Rows,
+    Shorts,
+)
+from workers.engine.scalar.bits import whole as whole_number
+from workers.engine.scalar.layout import Word, Words
+
+_MOVER, _LEFT, _RIGHT, _UNION, _STOCK, _KEPT_LEFT, _KEPT_RIGHT = (
+    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT)
+)
+_KEPT, _OTHER_KEPT, _AT_LEFT, _AT_RIGHT = (np.uint64((ORDERED + row) * WIDTH) for row in range(4))
+_COUNTED = np.uint64(ORDERED_PIPS * WIDTH)
+"""Rows of the work table that nobody needs at this time."""
+
+
+class Fits(NamedTuple):
+    """These preferences over one set of tiles."""
+
+    mark_undecided: Callable[..., None]
+    narrow_most_mobility: Callable[..., None]
+    narrow_least_mobility: Callable[..., None]
+    narrow_most_unseen: Callable[..., None]
+    narrow_least_unseen: Callable[..., None]
+    open_by_mobility: Callable[..., None]
+    open_by_unseen: Callable[..., None]
+
+
+def fits_of(masks: Masks) -> Fits:
+    """The functions that depend on the set."""
+    is_wide, sized, whole, zero = masks.is_wide, masks.sized, masks.whole, masks.number(0)
+    one_bit, two_bit, four_bit, eight_bit = (masks.number(1 << digit) for digit in range(4))
+    ones, signed, _, narrowed, _, _, _, where, _ = operations(masks)
+    everything, doubles, not_doubles = masks.all, masks.doubles, masks.all & ~masks.doubles
+    # A value that the set does not have has no tiles, and the compiler drops it.
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 = masks.suits
+    # Below every score.
+    least: Any = np.int64(-1000) if is_wide else np.int32(-1000)
+
+    counts_at_once = is_wide or can_count_in_vectors()
+    # Seven tiles of a suit fit a field of three bits, in words that end with a field.
+    fields = zero if is_wide else masks.number(sum(1 << place for place in range(2, 32, 3)))
+    to_last_field = zero if is_wide else masks.number(sum(1 << place for place in range(0, 30, 3)))
+
+    def _in_fields(suit: Bits) -> Bits:
+        return tuple(masks.number(int(suit) << 2 - shift & int(fields)) for shift in range(3))
+
+    (
+        (a0, b0, c0), (a1, b1, c1), (a2, b2, c2), (a3, b3, c3), (a4, b4, c4), (a5, b5, c5), (a6, b6, c6),
+    ) = map(_in_fields, masks.suits[:7])  # fmt: skip
+
+    @compiled(inline=True)
+    def _sum_of_fields(a: Bits, b: Bits, c: Bits) -> Bits:
+        return sized(sized(sized(sized(a + b) + c) * to_last_field) >> sized(29))
+
+    @compiled(inline=True)
+    def _counts(tiles: Bits) -> tuple[Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits]:
+        """How many of some tiles show each value, which are seven at most on double-six.
+
+        Without an instruction that counts the bits of a vector's words, sums of fields of three bits take half the time.
+        """
+        if counts_at_once:
+            return (
+                ones(sized(tiles & s0)), ones(sized(tiles & s1)), ones(sized(tiles & s2)), ones(sized(tiles & s3)),
+                ones(sized(tiles & s4)), ones(sized(tiles & s5)), ones(sized(tiles & s6)), ones(sized(tiles & s7)),
+                ones(sized(tiles & s8)), ones(sized(tiles & s9)),
+            )  # fmt: skip
+        a = sized(sized(tiles << sized(2)) & fields)
+        b = sized(sized(tiles << sized(1)) & fields)
+        c = sized(tiles & fields)
+        return (
+            _sum_of_fields(sized(a & a0), sized(b & b0), sized(c & c0)),
+            _sum_of_fields(sized(a & a1), sized(b & b1), sized(c & c1)),
+            _sum_of_fields(sized(a & a2), sized(b & b2), sized(c & c2)),
+            _sum_of_fields(sized(a & a3), sized(b & b3), sized(c & c3)),
+            _sum_of_fields(sized(a & a4), sized(b & b4), sized(c & c4)),
+            _sum_of_fields(sized(a & a5), sized(b & b5), sized(c & c5)),
+            _sum_of_fields(sized(a & a6), sized(b & b6), sized(c & c6)),
+            zero, zero, zero,
+        )  # fmt: skip
+
+    @compiled()
+    def mark_undecided(rows: Rows, marks: Bytes) -> None:
+        """Mark the lanes of lines that have begun in which a choice is left to the passes that count.
+
+        Between doubles there is none: they leave the ends as they are.
+        """
+        for number in range(LANES):
+            lane = uint64(number)
+            left, right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
+            more = sized(sized(left & sized(left - one_bit)) | sized(right & sized(right - one_bit)))
+            several = (more != zero) | ((left != zero) & (right != zero))
+            moves = sized(sized(left | right) & not_doubles) != zero
+            marks[lane] = uint8(several & moves & (signed(rows[_LEFT + lane]) >= whole(0)))
+
+    @compiled(inline=True)
+    def _highest_of(count: Bits, kept: Bits, suit: Bits, highest: Any) -> Any:
+        """The greater of `highest` and a count, which counts only if a kept tile is of the suit."""
+        here = least if sized(kept & suit) == zero else signed(count)
+        return here if here > highest else highest
+
+    def _fitting_pass(own: bool, fewest: bool) -> Callable[..., Any]:
+        """The pass for tiles that fit a new end: the own ones but for the placed tile, or the unseen ones.
+
+        After a tile of the values (left end, v) has been placed, the other end's tiles fit and those of v. Of the latter only
+        the ones that show neither present end make a difference between placements, and these are the same for both ends. So
+        they are counted once for each v; placing a double leaves the ends as they are, and joining both ends loses one.
+        """
+        placed = 1 if own else 0
+        # Where the fewest are best, tiles apart that do not fit are counted, and scores are greater by all that there can be.
+        flip, sign = (everything, -1) if fewest else (zero, 1)
+        most_apart, most_apart_equal = (masks.highest - 1, masks.highest) if fewest else (0, 0)
+
+        @compiled()
+        def narrow(rows: Rows, table: Rows, lanes: Shorts, count: int) -> None:
+            """In the first `count` of `lanes`, which are those of `mark_undecided`."""
+            for number in range(count):
+                column = uint64(number)
+                lane = uint64(lanes[column])
+                tiles = rows[_MOVER + lane]
+                if not own:
+                    tiles = sized(sized(rows[_STOCK + lane] | rows[_UNION + lane]) & sized(everything & ~tiles))
+                table[_COUNTED + column] = tiles
+                table[_AT_LEFT + column] = rows[_LEFT + lane]
+                table[_AT_RIGHT + column] = rows[_RIGHT + lane]
+                table[_KEPT + column] = rows[_KEPT_LEFT + lane]
+                table[_OTHER_KEPT + column] = rows[_KEPT_RIGHT + lane]
+            for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
+                column = uint64(number)
+                tiles, left, right = table[_COUNTED + column], table[_AT_LEFT + column], table[_AT_RIGHT + column]
+                kept_left, kept_right = table[_KEPT + column], table[_OTHER_KEPT + column]
+                either, both = sized(left | right), sized(left & right)
+                equal = left == right
+                joint = zero if equal else both
+                special = sized(doubles | joint)
+                plain_left, plain_right = sized(kept_left & ~special), sized(kept_right & ~special)
+                apart = sized(sized(tiles ^ flip) & ~either)
+                n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(apart)
+                high_left = _highest_of(n0, plain_left, s0, least)
+                high_left = _highest_of(n1, plain_left, s1, high_left)
+                high_left = _highest_of(n2, plain_left, s2, high_left)
+                high_left = _highest_of(n3, plain_left, s3, high_left)
+                high_left = _highest_of(n4, plain_left, s4, high_left)
+                high_left = _highest_of(n5, plain_left, s5, high_left)
+                high_left = _highest_of(n6, plain_left, s6, high_left)
+                if is_wide:
+                    high_left = _highest_of(n7, plain_left, s7, high_left)
+                    high_left = _highest_of(n8, plain_left, s8, high_left)
+                    high_left = _highest_of(n9, plain_left, s9, high_left)
+                high_right = _highest_of(n0, plain_right, s0, least)
+                high_right = _highest_of(n1, plain_right, s1, high_right)
+                high_right = _highest_of(n2, plain_right, s2, high_right)
+                high_right = _highest_of(n3, plain_right, s3, high_right)
+                high_right = _highest_of(n4, plain_right, s4, high_right)
+                high_right = _highest_of(n5, plain_right, s5, high_right)
+                high_right = _highest_of(n6, plain_right, s6, high_right)
+                if is_wide:
+                    high_right = _highest_of(n7, plain_right, s7, high_right)
+                    high_right = _highest_of(n8, plain_right, s8, high_right)
+                    high_right = _highest_of(n9, plain_right, s9, high_right)
+                of_left, of_right = signed(ones(sized(tiles & left))), signed(ones(sized(tiles & right)))
+                shared = of_left if equal else whole(0 if sized(tiles & both) == zero else 1)
+                most = whole(most_apart_equal if equal else most_apart)
+                at_left = whole(high_left + whole(sign * (whole(of_right - placed) if equal else of_right)))
+                at_right = whole(high_right + whole(sign * of_left))
+                as_double = whole(whole(sign * whole(of_left + of_right - shared - placed)) + most)
+                joint_left = whole(whole(sign * whole(of_right - placed)) + most)
+                joint_right = whole(whole(sign * whole(of_left - placed)) + most)
+                as_double = least if sized(sized(kept_left | kept_right) & doubles) == zero else as_double
+                joint_left = least if sized(kept_left & joint) == zero else joint_left
+                joint_right = least if sized(kept_right & joint) == zero else joint_right
+                best = at_left if at_left > at_right else at_right
+                best = as_double if as_double > best else best
+                best = joint_left if joint_left > best else best
+                best = joint_right if joint_right > best else best
+                sole_left = _of_count(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, high_left)
+                sole_right = _of_count(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, high_right)
+                stays = sized(doubles if as_double == best else zero)
+                new_left = sized(sized(sole_left & plain_left) if at_left == best else zero)
+                new_left = sized(new_left | sized(kept_left & sized(stays | (joint if joint_left == best else zero))))
+                new_right = sized(sized(sole_right & plain_right) if at_right == best else zero)
+                new_right = sized(new_right | sized(kept_right & sized(stays | (joint if joint_right == best else zero))))
+                table[_KEPT + column] = new_left
+                table[_OTHER_KEPT + column] = new_right
+            for number in range(count):
+                column = uint64(number)
+                lane = uint64(lanes[column])
+                rows[_KEPT_LEFT + lane] = table[_KEPT + column]
+                rows[_KEPT_RIGHT + lane] = table[_OTHER_KEPT + column]
+
+        return narrow
+
+    @compiled(inline=True)
+    def _of_count(
+        n0: Bits, n1: Bits, n2: Bits, n3: Bits, n4: Bits, n5: Bits, n6: Bits, n7: Bits, n8: Bits, n9: Bits, count: Any,
+    ) -> Bits:  # fmt: skip
+        """The suits with this count."""
+        suits = s0 if signed(n0) == count else zero
+        suits = sized(suits | (s1 if signed(n1) == count else zero))
+        suits = sized(suits | (s2 if signed(n2) == count else zero))
+        suits = sized(suits | (s3 if signed(n3) == count else zero))
+        suits = sized(suits | (s4 if signed(n4) == count else zero))
+        suits = sized(suits | (s5 if signed(n5) == count else zero))
+        suits = sized(suits | (s6 if signed(n6) == count else zero))
+        suits = sized(suits | (s7 if signed(n7) == count else zero))
+        suits = sized(suits | (s8 if signed(n8) == count else zero))
+        return sized(suits | (s9 if signed(n9) == count else zero))
+
+    @compiled(inline=True)
+    def _plus(
+        a0: Bits, a1: Bits, a2: Bits, a3: Bits, a4: Bits, count: Bits, suit: Bits,
+    ) -> tuple[Bits, Bits, Bits, Bits, Bits]:  # fmt: skip
+        """Binary digits of a number for each tile, plus a count (up to 7, or 15 in wide words) for the tiles of a suit."""
+        b0, b1, b2 = where(count, one_bit, suit), where(count, two_bit, suit), where(count, four_bit, suit)
+        carry = sized(a0 & b0)
+        one = sized(a1 ^ b1)
+        carry_one = sized(sized(a1 & b1) | sized(carry & one))
+        second = sized(a2 ^ b2)
+        carry_two = sized(sized(a2 & b2) | sized(carry_one & second))
+        a0, a1, a2 = sized(a0 ^ b0), sized(one ^ carry), sized(second ^ carry_one)
+        if not is_wide:
+            return a0, a1, a2, sized(a3 | carry_two), a4
+        b3 = where(count, eight_bit, suit)
+        third = sized(a3 ^ b3)
+        carry_three = sized(sized(a3 & b3) | sized(carry_two & third))
+        return a0, a1, a2, sized(third ^ carry_two), sized(a4 | carry_three)
+
+    def _opening_pass(own: bool) -> Callable[..., Any]:
+        """The same for lines that have not begun, where both halves of a tile bring their suits: these are added up."""
+
+        @compiled()
+        def narrow(
+            rows: Rows, table: Rows, openings: Words, first: Word, opened: int, lanes: Shorts, fewest: int,
+        ) -> None:  # fmt: skip
+            """In those of `openings[first : first + opened]` that still have a choice; `lanes` is room for a list of them."""
+            flip = everything if fewest else zero
+            filled = uint64(0)
+            for number in range(opened):
+                lane = openings[first + uint64(number)]
+                hand, kept = rows[_MOVER + lane], rows[_KEPT_LEFT + lane]
+                table[_KEPT + filled] = kept
+                table[_COUNTED + filled] = hand if own else sized(everything & ~hand)
+                lanes[filled] = uint16(lane)
+                filled += uint64(sized(kept & sized(kept - one_bit)) != zero)
+            count = whole_number(filled)
+            for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
+                column = uint64(number)
+                tiles = table[_COUNTED + column]
+                # The placed tile is one of the own ones: once for a double, else twice.
+                a0, a1, a2, a3, a4 = doubles if own else zero, zero, zero, zero, zero
+                n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(tiles)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n0, s0)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n1, s1)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n2, s2)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n3, s3)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n4, s4)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n5, s5)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n6, s6)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n7, s7)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n8, s8)
+                a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n9, s9)
+                kept, none = table[_KEPT + column], zero
+                if is_wide:
+                    kept, none = narrowed(kept, none, sized(a4 ^ flip), everything)
+                kept, none = narrowed(kept, none, sized(a3 ^ flip), everything)
+                kept, none = narrowed(kept, none, sized(a2 ^ flip), everything)
+                kept, none = narrowed(kept, none, sized(a1 ^ flip), everything)
+                kept, none = narrowed(kept, none, sized(a0 ^ flip), everything)
+                table[_KEPT + column] = kept
+            for number in range(count):
+                column = uint64(number)
+                rows[_KEPT_LEFT + uint64(lanes[column])] = table[_KEPT + column]
+
+        return narrow
+
+    return Fits(
+        mark_undecided, _fitting_pass(own=True, fewest=False), _fitting_pass(own=True, fewest=True),
+        _fitting_pass(own=False, fewest=False), _fitting_pass(own=False, fewest=True), _opening_pass(own=True),
+        _opening_pass(own=False),
+    )  # fmt: skip
