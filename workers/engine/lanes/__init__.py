@@ -2,10 +2,11 @@
 
 512 matches are under way at once and advance by one ply at every step, in loops without branches that the compiler turns
 into vector code (`ply`, `narrow`); the few lanes whose round ends at a step are listed, settled, dealt anew and laid out
-again at the next one (`round`, `deal`, `subsets`); so are those whose seat has to draw (`stock`). Weighted sums are counted
-lane by lane (`score`). `match` is the loop around it, `door` what Python calls, `layout` says what stands where, `bits`
-counts bits, `room` makes the arrays. What depends on the set is made for its masks (`layout.Masks`): `double_six` in words of
-32 bits, `double_nine`, whose 55 tiles need 64, in half as many lanes at once. The two are compiled and loaded one by one.
+again at the next one (`round`, `deal`, `subsets`); so are those whose seat has to draw (`stock`). Preferences that count tiles
+bring together the lanes that are still undecided (`fits`); weighted sums are counted lane by lane (`score`). `match` is the
+loop around it, `door` what Python calls, `layout` says what stands where, `bits` counts bits, `room` makes the arrays. What
+depends on the set is made for its masks (`layout.Masks`): `double_six` in words of 32 bits, `double_nine`, whose 55 tiles need
+64, in half as many lanes at once. The two are compiled and loaded one by one.
 
 How the speed was reached
 =========================
@@ -39,7 +40,7 @@ Each of the next took the time from the state before it, measured in turns with 
   what is there": preferences by masks take a third of their time, three of them -23 to -29 %.
 
 Preferences that count something for each placement were scored one by one in strips of lanes, until every lane of a strip was
-through. What came of that, as the time of a match by "double, this one, heaviest" in that of `heaviest`:
+through. What came of that, as the time of a match by "double, this one, heaviest" against itself in that of `heaviest`:
 
 - Distinct values and follow-ups as masks (which tiles are the last of a value, or of both): 1.78 to 1.07, 1.64 to 0.96.
 - Mobility and unseen tiles one by one, but scalar, with the processor's count instruction and for lanes with a choice alone:
@@ -47,6 +48,12 @@ through. What came of that, as the time of a match by "double, this one, heavies
 - The same in vectors: of the tiles that fit the new ends only those of the new value without either present end differ between
   placements, so these are counted once for each value, and both ends take their greatest from seven counts: 1.9 to 1.7.
 - Openings, where both halves bring their suits, in vectors of their own, as binary digits for each tile: 1.7 to 1.6.
+- Only lanes with a choice, two in five at 2 players, brought together in columns; their list written four numbers at once, not
+  one by one, which had cost as much as it saved; seven counts as sums of fields of three bits, where no instruction counts in
+  vectors: 1.58 to 1.51 and 1.54 to 1.45 (mobility, unseen).
+- No lane whose choice is between doubles, which leave the ends as they are, and none that opens: 1.49 and 1.47. A pass of its
+  own for the most and for the fewest: 1.47 and 1.44. A first preference for doubles made where placements are listed: 1.41
+  and 1.37.
 
 Drawing is a list of lanes at every ply, about one in four, and a bit in the ends of each line, of which plies know nothing:
 `draw` costs 1.7 to 2.5 plies of `block` for each of its own, where one match after the other took 5.2 to 6.2; double-nine in
@@ -59,22 +66,23 @@ A line that nobody can continue ends its round as soon as it is there, and its c
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
-Measured so beside plain scalar C on a quiet AVX2 machine, before preferences that count were changed (best of 25 turns,
-processor time): `random` 4.75 at 2 players, 2.62 at 3, 2.61 at 4; `heaviest` against `random` 4.94; `linear` against itself
-0.93 of what C plays at random, and a tenth more since.
+Measured so beside plain scalar C (best of 10 turns, processor time, an AVX2 machine with other work): `random` 5.0 at 2
+players, 2.8 at 3, 2.7 at 4; `heaviest` against `random` 5.5; `linear` against itself 1.1 of what C plays at random.
 
-A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 8
-to 20 turns): lightest 0.8, equal ends and no follow-up 1.0, distinct 1.1, next or other lacks 1.1 to 1.2, mobility and
-unseen 1.6; "double, heaviest, random" 1.3 to 1.4. Two that count come to 1.9 (distinct, mobility, heaviest), three to 2.6
-(mobility, distinct, unseen; before 3.6). Against `random` mobility costs 1.1 to 1.3, unseen 1.5 of what `heaviest` does.
+A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 24
+turns): lightest 0.7, equal ends and no follow-up 1.0, distinct 1.2, next or other lacks 1.1, mobility and unseen 1.4;
+"double, heaviest, random" 1.4. Two that count come to 1.7 (distinct, mobility, heaviest), three to 2.1 (mobility, distinct,
+unseen). Against `random` it is 1.0 to 1.4 of what `heaviest` costs there.
 
 Where the time goes, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 / 14 / 15 % (its tables
 are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6 %, decisions' numbers
 12 / 11 / 10 %, laying out and opening 12 / 12 / 10 %, settling 11 / 10 / 7 %, judging 5 / 10 / 12 %, gathering ended lanes
 and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of a placement's 130 or so vector instructions for eight lanes a fifth
 count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the first would be two.
-Mobility or unseen tiles cost a third of a program's time: of 300 vector instructions for eight lanes a third count bits, as one
-would with AVX-512, a quarter find the greatest count among the tiles kept at each end, a seventh go back from counts to tiles.
+Mobility takes three eighths of a program's time at 2 players: a fifth of that lists the undecided lanes, a quarter brings them
+together and back, a ninth are openings, the rest counts. Of some 250 vector instructions for eight of these lanes a fifth count
+tiles (the half of it with AVX-512), a quarter find the greatest count among the tiles kept at each end, a sixth go back from
+counts to tiles.
 Weighted sums take four fifths of a program's time, some fifty instructions for each placement of a lane with a choice.
 
 A cached start is the loading of numba and numpy, a second of one core. numba looks for scipy's linear algebra and for cffi by
