@@ -106,7 +106,6 @@ class _Exchange:
         self.scope: Scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         """What the application sees."""
         self._method: str = scope["method"]
-        self._answered = False
         self._receive, self._send = receive, send
         self._limit, self._metrics = limit, metrics
         self._received = 0
@@ -131,10 +130,8 @@ class _Exchange:
             self._metrics.answered(route, self._method, message["status"], seconds)
             self._note(route, message["status"], seconds)
         elif self._method == "HEAD":
-            if self._answered:
-                raise _Enough
-            self._answered = True
-            message = {"type": "http.response.body", "body": b"", "more_body": False}
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            raise _Enough
         await self._send(message)
 
     def _note(self, route: str, status: int, seconds: float) -> None:

@@ -1,10 +1,12 @@
 """Templates into HTML, in the reader's language."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 import jinja2
+from markupsafe import Markup
 
 from service.access.caller import CALLER
 from service.events import Frame, event
@@ -13,9 +15,19 @@ from workers.engine.tiles import tile_name
 
 LOADER: Final = jinja2.PackageLoader("service.page")
 
-
+SO_FAR: Final = Markup("\0")
+"""Ends a part of a page that is sent in parts; no page shows it."""
 OVER: Final = event("over", {})
 """Tells a page that nothing will change any more, so that it does not come back for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatePage:
+    """A page whose `head` is known before the rest is; `sorry` is the rest where there is none, with the reason."""
+
+    head: str
+    rest: Callable[[], str]
+    sorry: Callable[[str], str]
 
 
 def fragments(parts: Mapping[str, str], *, last: bool = False) -> Frame:
@@ -26,6 +38,21 @@ def fragments(parts: Mapping[str, str], *, last: bool = False) -> Frame:
 def render(words: Words, template: str, **context: Any) -> str:
     """A template as HTML."""
     return _environment(words.language).get_template(template).render(**context)
+
+
+def render_in_parts(words: Words, template: str, **context: Any) -> Iterator[str]:
+    """A template as HTML, in the parts between its `{{ so_far }}`: each is made once it is asked for.
+
+    What a part needs may so be found out while the parts before it are on their way, such as the rows of a long list.
+    """
+    part: list[str] = []
+    for piece in _environment(words.language).get_template(template).generate(**context):
+        if piece == SO_FAR:
+            yield "".join(part)
+            part.clear()
+        else:
+            part.append(piece)
+    yield "".join(part)
 
 
 @cache
@@ -39,6 +66,6 @@ def _environment(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"caller": CALLER.get, "t": words, "language": language}
+    environment.globals |= {"caller": CALLER.get, "t": words, "language": language, "so_far": SO_FAR}
     environment.filters |= words.filters | {"tile_name": tile_name}
     return environment

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from service.page import replays
-from service.page.answers import page
+from service.page.answers import late_page, page
 from service.page.words import WordsOf
 from service.state import JobId, StateOf
 
@@ -33,7 +33,7 @@ def matches(
 
 
 @router.get("/{m}")
-def match(
+async def match(
     id: JobId,  # noqa: A002
     k: Number,
     m: Number,
@@ -43,4 +43,4 @@ def match(
     ply: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """A match after so many plies of a round."""
-    return page(words, partial(replays.replay_page, words, service.ledger, id, k, m, round, ply))
+    return await late_page(words, partial(replays.replay_page, words, service.ledger, id, k, m, round, ply))

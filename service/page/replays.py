@@ -1,21 +1,22 @@
 """The pages of replays: a scenario's matches, and any moment of one: the table, the hands, the passes and the scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from service.drawing import Captions, draw_line_in_page, draw_tile
 from service.labels import short_name
 from service.laying import NARROW_ROW, ROW, ends_of
-from service.page.rendering import render
+from service.page.rendering import LatePage, render_in_parts
 from service.page.words import Words
 from service.replaying import Table, table_of
 from workers.engine.play import replay_match
 from workers.engine.reference import MatchRecord, Ply, RoundRecord
 from workers.engine.replay import Port
 from workers.engine.tiles import Tile, hand_pips, tile_name
-from workers.errors import NotFound
+from workers.errors import NotFound, PlayFailed
 from workers.jobs.ledger import Ledger
+from workers.logs import masked
 
 MATCHES_SHOWN: Final = 10
 """Matches on one page of a list: each is played again for it."""
@@ -23,15 +24,14 @@ MATCHES_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class MatchRow:
-    """A match in a list."""
+    """A match in a list. One in which a policy failed has `failure`, and no winners, scores and rounds."""
 
     match: int
-    block: int
-    rotation: int
     policies: tuple[str, ...]
-    winners: tuple[int, ...]
-    scores: tuple[int, ...]
-    rounds: int
+    winners: tuple[int, ...] = ()
+    scores: tuple[int, ...] = ()
+    rounds: int = 0
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,49 +50,77 @@ class SeatRow:
     moved_last: bool
 
 
-def matches_page(words: Words, ledger: Ledger, job_id: str, index: int, first: int) -> str:
-    """The page with a scenario's matches from number `first` on; raises `NotFound` beyond the last, `Conflict`."""
+def matches_page(words: Words, ledger: Ledger, job_id: str, index: int, first: int) -> Iterator[str]:
+    """The page with a scenario's matches from number `first` on, in parts: its head, then each row once it is played.
+
+    Raises `NotFound` beyond the last, `Conflict`, both before the first part.
+    """
     record, table = ledger.job(job_id), table_of(ledger, job_id, index)
     table.address(first)
     count = table.scenario.matches
-    rows = [_row(table, number) for number in range(first, min(first + MATCHES_SHOWN, count))]
-    return render(
-        words, "matches.html", job=record, index=index, rows=rows, count=count, first=first, last=rows[-1].match,
+    last = min(first + MATCHES_SHOWN, count) - 1
+    rows = (_row(table, number) for number in range(first, last + 1))
+    return render_in_parts(
+        words, "matches.html", job=record, index=index, rows=rows, count=count, first=first, last=last,
         players=table.scenario.players, ruleset=short_name(table.scenario.ruleset),
         earlier=max(0, first - MATCHES_SHOWN) if first else None,
         later=first + MATCHES_SHOWN if first + MATCHES_SHOWN < count else None,
     )  # fmt: skip
 
 
-def replay_page(words: Words, ledger: Ledger, job_id: str, index: int, number: int, round_number: int, ply: int | None) -> str:
+def replay_page(
+    words: Words, ledger: Ledger, job_id: str, index: int, number: int, round_number: int, ply: int | None
+) -> LatePage:
     """The page of a match at one moment: `ply` plies of a round are played, by default all of them.
 
-    Raises `NotFound` where there is no such moment, `Conflict` where the match would be another.
+    Raises `NotFound` where there is no such match, `Conflict` where it would be another; its rest raises `NotFound` where
+    the match has no such moment, `PlayFailed` where a policy fails.
     """
     record, table = ledger.job(job_id), table_of(ledger, job_id, index)
-    block, rotation = table.address(number)
-    match = replay_match(table.lineup, block, rotation)
+    table.address(number)
+    known = {"job": record, "index": index, "match": number, "round": round_number, "last_match": table.scenario.matches - 1}
+
+    def rest(**found: Any) -> str:
+        _, *parts = render_in_parts(words, "replay.html", **known, **found)
+        return "".join(parts)
+
+    return LatePage(
+        next(render_in_parts(words, "replay.html", **known)),
+        lambda: rest(**_moment(words, table, number, round_number, ply)),
+        lambda said: rest(said=said),
+    )
+
+
+def _moment(words: Words, table: Table, number: int, round_number: int, ply: int | None) -> dict[str, Any]:
+    """What is shown of a moment of a match, which is played for it."""
+    match = table.replay(number)
     if round_number >= len(match.rounds):
         raise NotFound(f"There is no round {round_number}: the match has rounds 0 to {len(match.rounds) - 1}.")
     played = match.rounds[round_number]
     shown = len(played.plies) if ply is None else ply
     if shown > len(played.plies):
         raise NotFound(f"There is no ply {shown}: the round has {len(played.plies)} plies.")
-    policies = [short_name(policy) for policy in table.policies(table.lineup.seated(rotation))]
-    return render(
-        words, "replay.html", job=record, index=index, match=number, last_match=table.scenario.matches - 1, block=block,
-        rotation=rotation, winners=match.winners, final=match.scores, round=round_number, last_round=len(match.rounds) - 1,
-        ply=shown, plies=played.plies, end=played.end, is_over=shown == len(played.plies),
-        seats=_seats(match, round_number, shown, policies), stock=_stock(played, shown), draw_tile=draw_tile,
-        ports=ends_of(played.plies[:shown]) or (), **_drawings(words, played, shown),
-    )  # fmt: skip
+    return {
+        "winners": match.winners, "final": match.scores, "last_round": len(match.rounds) - 1, "ply": shown,
+        "plies": played.plies, "end": played.end, "is_over": shown == len(played.plies),
+        "seats": _seats(match, round_number, shown, _policies(table, number)), "stock": _stock(played, shown),
+        "draw_tile": draw_tile, "ports": ends_of(played.plies[:shown]) or (), **_drawings(words, played, shown),
+    }  # fmt: skip
 
 
 def _row(table: Table, number: int) -> MatchRow:
-    block, rotation = table.address(number)
-    match = replay_match(table.lineup, block, rotation)
-    policies = tuple(short_name(policy) for policy in table.policies(table.lineup.seated(rotation)))
-    return MatchRow(number, block, rotation, policies, match.winners, match.scores, len(match.rounds))
+    policies = _policies(table, number)
+    try:
+        match = replay_match(table.lineup, *table.address(number))
+    except PlayFailed as failure:
+        return MatchRow(number, policies, failure=masked(str(failure)))
+    return MatchRow(number, policies, match.winners, match.scores, len(match.rounds))
+
+
+def _policies(table: Table, number: int) -> tuple[str, ...]:
+    """The policies of a match by seat, in short."""
+    _, rotation = table.address(number)
+    return tuple(short_name(policy) for policy in table.policies(table.lineup.seated(rotation)))
 
 
 def _seats(match: MatchRecord, number: int, shown: int, policies: Sequence[str]) -> list[SeatRow]:

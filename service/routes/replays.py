@@ -77,7 +77,7 @@ def drawing(
 ) -> Response:
     """The line of round r after ply p, doubles crosswise, bending where the table ends."""
     table = table_of(state.ledger, id, k)
-    rounds = replay_match(table.lineup, *table.address(m)).rounds
+    rounds = table.replay(m).rounds
     if r >= len(rounds):
         raise NotFound(f"There is no round {r}: the match has rounds 0 to {len(rounds) - 1}.")
     plies = rounds[r].plies

@@ -1,14 +1,20 @@
 """Every page as people see it: light and dark, on a telephone and a wide screen, in three languages, also after a reload."""
 
+import threading
 from itertools import product
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
+import service.replaying
+from service.page import replays
 from service.page.words import LANGUAGES
 from tests.browser.conftest import Site
 from tests.browser.looking import faults, misfits, watch
+from tests.servers import PATIENCE
+from workers.engine.play import Lineup, replay_match
+from workers.engine.reference import MatchRecord
 
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 WIDTHS = (360, 1440)
@@ -121,3 +127,37 @@ def test_a_page_is_painted_at_once(browser: Browser, site: Site, name: str) -> N
             context.close()
     bare, painted = (min(found) for found in seconds.values())
     assert painted < max(FIRST_PAINT_SECONDS, 6 * bare), seconds
+
+
+@pytest.mark.parametrize(("path", "made"), [("matches?from=20", "tbody tr"), ("matches/21?round=1&ply=2", ".replay .felt")])
+def test_a_page_is_painted_before_its_matches_are_played(
+    browser: Browser, site: Site, monkeypatch: pytest.MonkeyPatch, path: str, made: str
+) -> None:
+    """Whatever the policies take: here they begin once the page has been looked at."""
+    begun = threading.Event()
+
+    def slow(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
+        assert begun.wait(PATIENCE)
+        return replay_match(lineup, block, rotation)
+
+    for module in (replays, service.replaying):
+        monkeypatch.setattr(module, "replay_match", slow)
+    context = browser.new_context(locale="en-GB", viewport={"width": 360, "height": 800})
+    try:
+        seen = watch(context, site.url)
+        page = seen.page
+        page.goto(f"{site.url}{site.paths['job']}/scenarios/0/{path}", wait_until="commit")
+        assert page.evaluate(PAINTED) > 0
+        playing = page.locator(".playing")
+        expect(playing).to_be_visible()
+        assert page.locator(made).count() == 0
+        assert (misfits(page), faults(page)) == ([], [])
+        begun.set()
+        expect(page.locator(made)).to_have_count(10 if "tbody" in made else 1)
+        expect(playing).to_be_hidden()
+        page.wait_for_load_state("load")
+        assert (misfits(page), faults(page)) == ([], [])
+        assert (seen.complaints, seen.elsewhere) == ([], [])
+    finally:
+        begun.set()
+        context.close()

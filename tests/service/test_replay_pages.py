@@ -2,6 +2,8 @@
 
 import random
 import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -9,9 +11,15 @@ import orjson
 import pytest
 import redis
 
+import service.replaying
+from service.page import replays
 from service.schemas.replays import Replay, RoundAnswer
+from tests.servers import PATIENCE
 from tests.service.running import Service
 from tests.service.test_page import EVIL, Elements, load
+from workers.engine.play import Lineup, replay_match
+from workers.engine.reference import MatchRecord
+from workers.errors import PlayFailed
 from workers.jobs.keys import job_key
 
 JOB: dict[str, Any] = {
@@ -30,6 +38,29 @@ JOB: dict[str, Any] = {
 def job(http: httpx2.Client) -> str:
     """The path of a job's scenarios."""
     return f"/jobs/{http.post('/v1/jobs', json=JOB).json()['id']}/scenarios"
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
+    """How many matches may be played again: each takes as long as the test wants. Block 3 has a policy that fails."""
+    allowed = threading.Semaphore(0)
+
+    def slow(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
+        assert allowed.acquire(timeout=PATIENCE)
+        if block == 3:
+            raise PlayFailed("seat 1 chose [0|0], which is not legal")
+        return replay_match(lineup, block, rotation)
+
+    for module in (replays, service.replaying):
+        monkeypatch.setattr(module, "replay_match", slow)
+    return allowed
+
+
+def read_until(parts: Iterator[str], wanted: str, read: str = "") -> str:
+    """What has arrived once `wanted` has."""
+    while wanted not in read:
+        read += next(parts)
+    return read
 
 
 def tiles_in(html: str, name: str) -> list[str]:
@@ -138,3 +169,80 @@ def test_every_language_tells_the_moment(http: httpx2.Client, job: str) -> None:
         number = next(number for number, ply in enumerate(plies, 1) if ply.placement is None)
         answer = http.get(f"{job}/0/matches/0?ply={number}", headers={"Accept-Language": language})
         assert passes in Elements(answer.text).words
+
+
+def test_a_list_arrives_row_by_row_as_matches_are_played(http: httpx2.Client, job: str, turns: threading.Semaphore) -> None:
+    path = f"{job}/0/matches"
+    with http.stream("GET", f"{path}?from=4") as answer:
+        assert answer.status_code == 200
+        assert (answer.headers["Content-Language"], answer.headers["X-Accel-Buffering"]) == ("en", "no")
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+        parts = answer.iter_text()
+        read = read_until(parts, "<tbody>")
+        assert "<h1>Matches</h1>" in read
+        assert "played again, one after the other" in read
+        for number in range(4, 14):
+            assert f'"{path}/{number}"' not in read, "it has not been played yet"
+            turns.release()
+            read = read_until(parts, f'"{path}/{number}"', read)
+        read = read_until(parts, "</html>", read)
+        assert not read.count("\0")
+    # A policy that fails in one match leaves the others as they are.
+    assert Elements(read).words.count("seat 1 chose [0|0], which is not legal") == 2
+    line = orjson.loads(http.get(f"/v1{path}", params={"from": 13, "count": 1}).content)
+    (row,) = re.findall(rf'"{path}/13".*?</tr>', read, re.DOTALL)
+    assert f"heaviest {line['scores'][line['policies'].index('heaviest')]}<" in row
+
+
+def test_a_replay_that_takes_long_shows_its_head_at_once(http: httpx2.Client, job: str, turns: threading.Semaphore) -> None:
+    path = f"{job}/1/matches/2?round=1&ply=3"
+    with http.stream("GET", path) as answer:
+        assert (answer.status_code, answer.headers["Content-Language"]) == (200, "en")
+        parts = answer.iter_text()
+        read = read_until(parts, "The match is played again")
+        assert "<h1>Match 2, round 1</h1>" in read
+        assert "data-replay" not in read
+        turns.release()
+        read += "".join(parts)
+    # It is remembered: a neighbouring ply asks nobody to play, and the same one is the same page, sent whole.
+    again = http.get(path)
+    assert again.text == read
+    assert "Content-Length" in again.headers
+    assert "Ply 4 of" in load(http, path.replace("ply=3", "ply=4")).words
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("matches/4?round=999", "There is no round 999"), ("matches/7", "seat 1 chose [0|0], which is not legal")],
+)
+def test_what_turns_out_late_is_said_on_the_page(
+    http: httpx2.Client, job: str, turns: threading.Semaphore, path: str, said: str
+) -> None:
+    with http.stream("GET", f"{job}/0/{path}") as answer:
+        parts = answer.iter_text()
+        read = read_until(parts, "The match is played again")
+        turns.release()
+        read += "".join(parts)
+    assert said in Elements(read).words
+    assert read.rstrip().endswith("</html>")
+    assert "data-replay" not in read
+
+
+def test_a_match_in_which_a_policy_fails_has_a_page_that_says_so(
+    http: httpx2.Client, job: str, turns: threading.Semaphore
+) -> None:
+    turns.release()
+    page = load(http, f"{job}/0/matches/7", 500)
+    assert "It cannot be played again here" in page.words
+    assert "seat 1 chose [0|0], which is not legal" in page.words
+
+
+def test_whoever_asks_for_the_head_alone_has_nothing_played(
+    http: httpx2.Client, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(replays, "replay_match", lambda _lineup, block, _rotation: asked.append(block))
+    answer = http.head(f"{job}/0/matches")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert http.get(f"{job}/9/matches").status_code == 404
+    assert asked == []
