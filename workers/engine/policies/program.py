@@ -10,6 +10,7 @@ Weights are fixed-point, thousandths as whole numbers: no floating-point value d
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -112,7 +113,8 @@ def features(view: View, placement: Placement) -> tuple[int, ...]:
     seen = {*view.hand, *(ply.placement.tile for ply in view.plies if ply.placement is not None)}
     next_lacks = view.lacks[view.next_seat]
     others = [lacks for seat, lacks in enumerate(view.lacks) if seat != view.seat]
-    mobility = sum(_fits(other, left, right) for other in kept)
+    fitting = _fitting(view.ruleset.set, left, right)
+    mobility = len(fitting.intersection(kept))
     return (
         pips(tile),
         is_double(tile),
@@ -120,7 +122,7 @@ def features(view: View, placement: Placement) -> tuple[int, ...]:
         len({value for other in kept for value in other}),
         left in next_lacks or right in next_lacks,
         left in next_lacks and right in next_lacks,
-        sum(_fits(other, left, right) for other in tile_set(view.ruleset.set) if other not in seen),
+        len(fitting.difference(seen)),
         any(left in lacks or right in lacks for lacks in others),
         mobility == 0,
         left == right,
@@ -130,7 +132,8 @@ def features(view: View, placement: Placement) -> tuple[int, ...]:
 def select(program: Program, view: View, random: DecisionRandom) -> Placement:
     """The placement that a program chooses from `view.legal`; consumes at most one word of `random`."""
     left = list(view.legal)
-    worth = {placement: features(view, placement) for placement in left}
+    looks = program.prefer or program.weights is not None
+    worth = {placement: features(view, placement) for placement in left} if looks else {}
     for preference in program.prefer:
         sign = -1 if preference.fewest else 1
         best = max(sign * worth[placement][preference.feature] for placement in left)
@@ -162,5 +165,7 @@ def kernel_order(view: View, legal: Sequence[Placement]) -> list[Placement]:
     return sorted(legal, key=lambda placement: (placement.end != left_end, rank[placement.tile]))
 
 
-def _fits(tile: Tile, left: int, right: int) -> bool:
-    return left in tile or right in tile
+@cache
+def _fitting(highest: int, left: int, right: int) -> frozenset[Tile]:
+    """The tiles of the set that fit one of two ends."""
+    return frozenset(tile for tile in tile_set(highest) if left in tile or right in tile)
