@@ -6,7 +6,7 @@ from typing import Final
 
 from service.access.caller import Role
 
-PUBLIC: Final = re.compile(r"/(healthz|readyz|metrics|login|logout|static/.*|reference/.*)")
+PUBLIC: Final = re.compile(r"/(healthz|readyz|metrics|login|logout|static/.*)")
 """Needs no key. The files are those of any installation; `/logout` judges by itself."""
 READING: Final = ("GET", "HEAD", "OPTIONS")
 QUESTIONS: Final = re.compile(r"/v1/(judge|perft)")

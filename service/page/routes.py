@@ -1,18 +1,16 @@
 """The dashboard's addresses: the list of jobs, one job, their live fragments, the API's reference, and static files."""
 
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
 
-from fastapi import APIRouter, FastAPI, Query, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from service.page import login, replay_routes, rules, scenarios, submitting, verdict_routes, views, workforce
+from service.page import login, reference, replay_routes, rules, scenarios, submitting, verdict_routes, views, workforce
 from service.page.answers import html, live, page
-from service.page.rendering import render
 from service.page.words import WordsOf
 from service.schemas.fields import JobState
 from service.state import JobId, StateOf
@@ -35,7 +33,6 @@ def mount(app: FastAPI) -> None:
     for each in ROUTERS:
         app.include_router(each)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.mount("/reference", StaticFiles(directory=str(files("fastapi_swagger.resources"))), name="reference")
 
 
 @router.get("/")
@@ -94,6 +91,12 @@ async def rules_of_the_game(words: WordsOf) -> Response:
 
 
 @router.get("/docs")
-def docs(words: WordsOf) -> Response:
-    """The API's reference, made by Swagger UI from our own files."""
-    return html(words, render(words, "docs.html"))
+def docs(request: Request, words: WordsOf) -> Response:
+    """The API's reference: every call."""
+    return html(words, reference.calls_page(words, request.app.openapi()))
+
+
+@router.get(reference.MODELS)
+def models(request: Request, words: WordsOf) -> Response:
+    """The API's reference: what is sent and answered."""
+    return html(words, reference.models_page(words, request.app.openapi()))

@@ -122,5 +122,6 @@ def _fill(service: Service, hands: Hands, http: httpx2.Client) -> dict[str, str]
         "matches": f"/jobs/{shared}/scenarios/0/matches", "dealt": f"/jobs/{shared}/scenarios/0/matches/3?round=1&ply=0",
         "replay": f"/jobs/{shared}/scenarios/2/matches/5?round=1", "partners": f"/jobs/{shared}/scenarios/1/matches/2?ply=9",
         "submit": "/submit", "workers": "/workers", "regressions": "/regressions", "regression": "/regressions/nightly",
-        "run": f"/regressions/nightly/runs/{run}", "rules": "/rules", "login": "/login", "missing": "/jobs/nosuch",
+        "run": f"/regressions/nightly/runs/{run}", "rules": "/rules",
+        "calls": "/docs", "models": "/docs/models", "login": "/login", "missing": "/jobs/nosuch",
     }  # fmt: skip

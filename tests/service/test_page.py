@@ -8,7 +8,7 @@ import httpx2
 import orjson
 import pytest
 
-from service.page import tournament, views
+from service.page import reference, tournament, views
 from service.page.words import ALL, moment, whole
 from tests.service.running import Hands
 
@@ -199,15 +199,59 @@ def test_an_unknown_job_has_a_page_that_says_so(http: httpx2.Client) -> None:
     assert "Not found" in load(http, "/jobs/unknown", 404).words
 
 
-def test_the_reference_is_served_from_here(http: httpx2.Client) -> None:
-    page = load(http, "/docs")
-    files = [element.get("src") or element.get("href") for element in [*page.of("script"), *page.of("link")]]
-    assert len(files) == 4
-    for file in files:
-        answer = http.get(file or "")
-        assert answer.status_code == 200
-        assert answer.headers["Cache-Control"] == "no-cache"
-        assert not re.search(r"@import|url\((?!['\"]?data:)", answer.text if (file or "").endswith(".css") else "")
+def test_the_reference_tells_every_call_and_every_model(http: httpx2.Client) -> None:
+    document = http.get("/openapi.json").json()
+    calls, models = load(http, "/docs"), load(http, "/docs/models")
+    html = http.get("/docs/models").text
+    operations = [
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    named = {
+        path: {attributes["id"] for _, attributes in page.found if "id" in attributes}
+        for path, page in (("/docs", calls), ("/docs/models", models))
+    }
+    assert {operation["operationId"] for _, _, operation in operations} <= named["/docs"]
+    assert set(document["components"]["schemas"]) <= named["/docs/models"]
+    for method, path, operation in operations:
+        assert f"{method} {path}" in calls.words
+        assert operation["summary"] in calls.words
+        for told in (
+            *operation["description"].split("\n\n"),
+            *(each.get("description", "") for each in operation.get("parameters", [])),
+        ):
+            assert told.replace("`", "") in calls.words
+    for name, model in document["components"]["schemas"].items():
+        (section,) = re.findall(f'aria-labelledby="{name}">.*?</section>', html, re.DOTALL)
+        assert all(f"<dt><code>{field}</code>" in section for field in model.get("properties", {})), name
+    # Whatever a link leads to is there.
+    for path, page in (("/docs", calls), ("/docs/models", models)):
+        for link in page.of("a"):
+            page_of, _, place = (link["href"] or "").partition("#")
+            assert not place or place in named.get(page_of or path, {"content"}) | {"content"}, link
+    assert '{"candidate": "lightest", "labels": {"branch": "main"}}' in calls.words
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({}, "anything"), ({"type": "integer", "minimum": 1, "maximum": 200}, "integer (1 – 200)"),
+        ({"type": "number", "minimum": 0.0}, "number (≥ 0)"), ({"type": "string", "maxLength": 9}, "string (length ≤ 9)"),
+        ({"type": "string", "format": "date-time"}, "date-time"), ({"type": "string", "pattern": "^<"}, "string ^<"),
+        ({"enum": ["low", "high"]}, '"low" | "high"'), ({"const": None}, "null"),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}, "list of integer (2 entries)"),
+        ({"anyOf": [{"$ref": "#/components/schemas/Pair"}, {"type": "null"}]}, "Pair | null"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "object of string"),
+        ({"type": "object", "additionalProperties": True}, "object"),
+        ({"type": "object", "properties": {"retry": {"type": "integer"}}}, "object of retry integer"),
+        ({"type": "object", "patternProperties": {"^[a-z]$": {"type": "string"}}}, "object of string"),
+    ],
+)  # fmt: skip
+def test_what_a_value_may_be_is_told_in_words(schema: dict[str, Any], told: str) -> None:
+    document = {"components": {"schemas": {"Model": {"properties": {"thing": schema}}}}}
+    page = Elements(reference.models_page(ALL["en"], document))
+    assert page.words.split("thing", 1)[1].strip().split("\n")[0] == told
 
 
 @pytest.mark.parametrize(
