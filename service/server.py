@@ -15,7 +15,9 @@ from service.local.ports import listen
 from service.settings import ServiceSettings
 from workers.logs import log_in_lines
 
-KEEP_ALIVE_SECONDS: Final = 30
+KEEP_ALIVE_SECONDS: Final = 75
+"""How long an idle connection is kept: longer than proxies keep theirs, a minute by default, or one of them is closed just as a
+request comes."""
 COLLECTED_AFTER: Final = (50_000, 20, 50)
 """Objects, and rounds of each age, after which garbage is collected: the small change of some hundred requests."""
 
