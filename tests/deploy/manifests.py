@@ -1,5 +1,6 @@
 """Manifests as kustomize renders them, and what can be wrong between them that no schema knows."""
 
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,6 +13,8 @@ from tests.deploy.watching import program
 
 K8S = Path(__file__).parents[2] / "k8s"
 OVERLAYS = ("dev", "production")
+PREVIOUS = "previous-workers"
+"""What is laid beside production for the time of an upgrade."""
 SECRETS = {
     "blockyard-redis": {"url", "password"},
     "blockyard-webhook": {"secret"},
@@ -23,34 +26,47 @@ SECRETS = {
 Document = dict[str, Any]
 
 ANY: Any = object()
+DURATION = re.compile(r"([1-9]\d*(ms|[smhd]))+")
+TEXT = re.compile(r"(?s).*\S.*")
+NUMBER = re.compile(r"\d+(\.\d+)?")
 SHAPES: Mapping[str, Any] = {
     "PodMonitor": {
-        "selector": {"matchLabels": ANY},
-        "podMetricsEndpoints": [{"port": ANY, "path": ANY, "interval": ANY}],
+        "selector!": {"matchLabels!": ANY},
+        "podMetricsEndpoints!": [{"port!": TEXT, "path!": TEXT, "interval": DURATION}],
     },
     "PrometheusRule": {
-        "groups": [
+        "groups!": [
             {
-                "name": ANY,
-                "rules": [
-                    {"record": ANY, "alert": ANY, "expr": ANY, "for": ANY, "labels": ANY, "annotations": ANY},
+                "name!": TEXT,
+                "rules!": [
+                    {"record": TEXT, "alert": TEXT, "expr!": TEXT, "for": DURATION, "labels": ANY, "annotations": ANY},
                 ],
             }
         ]
     },
     "ScaledObject": {
-        "scaleTargetRef": {"apiVersion": ANY, "kind": ANY, "name": ANY},
-        "minReplicaCount": ANY,
-        "maxReplicaCount": ANY,
-        "pollingInterval": ANY,
-        "cooldownPeriod": ANY,
+        "scaleTargetRef!": {"apiVersion": TEXT, "kind": TEXT, "name!": TEXT},
+        "minReplicaCount": int,
+        "maxReplicaCount": int,
+        "pollingInterval": int,
+        "cooldownPeriod": int,
         "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": ANY, "scaleUp": ANY}}},
-        "triggers": [
-            {"type": ANY, "metadata": {"serverAddress": ANY, "query": ANY, "threshold": ANY, "activationThreshold": ANY}},
+        "triggers!": [
+            {
+                "type!": re.compile("prometheus"),
+                "metadata!": {  # strings all of them
+                    "serverAddress!": re.compile(r"http://[a-z-]+(\.[a-z-]+)*:\d+"),
+                    "query!": TEXT,
+                    "threshold!": NUMBER,
+                    "activationThreshold": NUMBER,
+                    "ignoreNullValues": re.compile("true|false"),
+                },
+            },
         ],
     },
 }
-"""The keys of the custom resources that are used here, from their definitions: validators let any pass."""
+"""The custom resources as far as they are used here, from their definitions, since validators let anything pass: keys, of which
+those with `!` are required, and a type or a pattern for each value."""
 
 
 @cache
@@ -82,28 +98,36 @@ def containers(found: list[Document]) -> list[Document]:
     return [container for pod in pods(found).values() for container in pod["spec"]["containers"]]
 
 
-def unknown_keys(value: Any, shape: Any, path: str) -> Iterator[str]:
-    """Keys that a custom resource does not have."""
-    if shape is ANY:
-        return
+def misfits(value: Any, shape: Any, path: str) -> Iterator[str]:
+    """What a custom resource has and should not, or has not and should."""
     if isinstance(shape, list):
-        for place, item in enumerate(value):
-            yield from unknown_keys(item, shape[0], f"{path}[{place}]")
-        return
-    for key, inner in value.items():
-        if key in shape:
-            yield from unknown_keys(inner, shape[key], f"{path}.{key}")
+        if not isinstance(value, list) or not value:
+            yield f"{path} must be a list of something"
         else:
-            yield f"{path}.{key} is unknown"
+            for place, item in enumerate(value):
+                yield from misfits(item, shape[0], f"{path}[{place}]")
+    elif isinstance(shape, dict):
+        known = {key.removesuffix("!"): inner for key, inner in shape.items()}
+        yield from (f"{path}.{key[:-1]} is missing" for key in shape if key.endswith("!") and key[:-1] not in value)
+        for key, inner in value.items():
+            if key in known:
+                yield from misfits(inner, known[key], f"{path}.{key}")
+            else:
+                yield f"{path}.{key} is unknown"
+    elif isinstance(shape, re.Pattern):
+        if not isinstance(value, str) or not shape.fullmatch(value):
+            yield f"{path} may not be {value!r}"
+    elif shape is not ANY and type(value) is not shape:
+        yield f"{path} may not be {value!r}"
 
 
 def problems(found: list[Document], routes: set[str]) -> list[str]:
     """References that point nowhere, ports and probes that nothing answers, keys that do not exist."""
     templates = pods(found)
-    told = [*_references(found, templates), *_selectors(found, templates), *_inside(templates, routes)]
+    told = [*_references(found, templates), *_selectors(found, templates, routes), *_inside(templates, routes)]
     for document in found:
         if document["kind"] in SHAPES:
-            told += unknown_keys(document["spec"], SHAPES[document["kind"]], document["kind"])
+            told += misfits(document["spec"], SHAPES[document["kind"]], document["kind"])
     return told
 
 
@@ -152,9 +176,11 @@ def _references(found: list[Document], templates: Mapping[str, Document]) -> Ite
                 secret = variable.get("valueFrom", {}).get("secretKeyRef")
                 if secret and secret["key"] not in SECRETS.get(secret["name"], set()):
                     yield f"{name} reads the unknown secret {secret['name']}/{secret['key']}"
+                if variable["name"] == "BLOCKYARD_URL" and variable["value"].removeprefix("http://") not in services:
+                    yield f"{name} calls {variable['value']}, which is not there"
 
 
-def _selectors(found: list[Document], templates: Mapping[str, Document]) -> Iterator[str]:
+def _selectors(found: list[Document], templates: Mapping[str, Document], routes: set[str]) -> Iterator[str]:
     for item in of_kind(found, "Deployment", "StatefulSet", "PodDisruptionBudget", "PodMonitor", "Service"):
         spec = item["spec"]
         selector = {"matchLabels": spec["selector"]} if item["kind"] == "Service" else spec["selector"]
@@ -163,6 +189,11 @@ def _selectors(found: list[Document], templates: Mapping[str, Document]) -> Iter
         if len(taken) != 1:
             yield f"{what} selects {taken}"
             continue
+        yield from (
+            f"{what} asks {end['path']}, which nothing answers"
+            for end in spec.get("podMetricsEndpoints", [])
+            if end["path"] not in routes
+        )
         offered = ports_of(templates[taken[0]])
         used = [port["targetPort"] for port in spec.get("ports", [])] + [
             end["port"] for end in spec.get("podMetricsEndpoints", [])

@@ -12,6 +12,7 @@ from workers.jobs.records import Permit
 from workers.jobs.spec import JobSpec, make_scenario
 from workers.jobs.store import connect
 from workers.settings import Settings
+from workers.stats.tally import Tally
 
 SPEC = JobSpec((make_scenario(["heaviest", "random"], 400),), 7, "to be backed up")
 
@@ -36,23 +37,40 @@ def finish(worker: Hands, job: str) -> None:
 
 
 def test_a_copy_of_a_running_server_goes_on_where_it_was(tmp_path: Path, own_redis: RedisServer) -> None:
+    """On a new server, as when the volume is lost; and on the same, whose folder is changed for the copy under its hands."""
+    copy = tmp_path / "backup/appendonlydir"
     before = hands(own_redis)
     job = before.ledger.submit(SPEC)[0].id
     assert before.work(chunks=5) == 5
     with redis.Redis.from_url(own_redis.url) as client:
         client.config_set("auto-aof-rewrite-percentage", 0)
         poll(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
-        shutil.copytree(own_redis.folder / "appendonlydir", tmp_path / "backup/appendonlydir")
+        shutil.copytree(own_redis.folder / "appendonlydir", copy)
         client.config_set("auto-aof-rewrite-percentage", 100)
     finish(before, job)
     (expected,) = before.ledger.tallies(job)
 
-    restored = RedisServer(tmp_path / "backup")
-    restored.start()
+    elsewhere = RedisServer(tmp_path / "elsewhere")
+    shutil.copytree(copy, elsewhere.folder / "appendonlydir")
+    elsewhere.start()
     try:
-        after = hands(restored)
-        assert 0 < after.ledger.job(job).matches_done < SPEC.matches
-        finish(after, job)
-        assert after.ledger.tallies(job) == [expected]
+        goes_on(elsewhere, job, expected)
     finally:
-        restored.stop()
+        elsewhere.stop()
+
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.config_set("auto-aof-rewrite-percentage", 0)
+        (own_redis.folder / "appendonlydir").rename(own_redis.folder / "before-restore")
+        shutil.copytree(copy, own_redis.folder / "appendonlydir")
+        client.shutdown(nosave=True)
+    own_redis.stop()
+    own_redis.start()
+    goes_on(own_redis, job, expected)
+
+
+def goes_on(server: RedisServer, job: str, expected: Tally) -> None:
+    """The job is there as far as it was in the copy, and ends with the same integers."""
+    after = hands(server)
+    assert 0 < after.ledger.job(job).matches_done < SPEC.matches
+    finish(after, job)
+    assert after.ledger.tallies(job) == [expected]

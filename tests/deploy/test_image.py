@@ -15,6 +15,7 @@ import orjson
 import pytest
 import yaml
 
+from service.app import create_app
 from service.client import Client, ServiceUnreachable
 from service.settings import ServiceSettings
 from tests.deploy.bare_root import (
@@ -28,7 +29,7 @@ from tests.deploy.bare_root import (
     why_not_confined,
     why_not_made,
 )  # fmt: skip
-from tests.deploy.watching import ROOT, program
+from tests.deploy.watching import ROOT, check_command, longest_chunk_without_an_alert, program
 from tests.servers import free_port, poll
 
 IMAGE = ROOT / "deploy/image"
@@ -97,30 +98,79 @@ def test_compose_file_is_valid() -> None:
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-def test_compose_file_points_at_what_is_there() -> None:
+OWN = {"api", "worker", "scheduler"}
+"""The services that run our image."""
+
+
+def compose_file() -> dict[str, Any]:
     compose: dict[str, Any] = yaml.safe_load(text_of("deploy/compose.yaml"))
-    assert set(compose["services"]) == {"redis", "api", "worker", "scheduler", "prometheus", "grafana"}
+    return compose
+
+
+def seconds(text: str) -> int:
+    """Of a duration as the compose file has it."""
+    found = re.fullmatch(r"(\d+)([sm])", text)
+    assert found, text
+    return int(found[1]) * {"s": 1, "m": 60}[found[2]]
+
+
+def test_compose_file_points_at_what_is_there() -> None:
+    compose = compose_file()
+    assert set(compose["services"]) == {"redis", "prometheus", "grafana"} | OWN
+    assert set(compose["networks"]) == {network for service in compose["services"].values() for network in service["networks"]}
+    mounted = set()
     for name, service in compose["services"].items():
         assert re.search(r":v?\d+\.\d+\.\d+(-\w+)?$", service["image"]), name
-        assert service["restart"] == "unless-stopped", name
-        assert service["cap_drop"] == ["ALL"], name
-        assert set(service["networks"]) <= set(compose["networks"]), name
         assert set(service.get("depends_on", {})) <= set(compose["services"]), name
         for other in service.get("depends_on", {}):
             assert "healthcheck" in compose["services"][other], f"{name} waits for the health of {other}"
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
+            mounted.add(source)
             assert source in compose["volumes"] or (ROOT / "deploy" / source).exists(), source
-    settings = compose["services"]["api"]["environment"]
-    assert {name.removeprefix("BLOCKYARD_").lower() for name in settings} <= set(ServiceSettings.model_fields)
-    assert "BLOCKYARD_ADMIN_KEY" in settings, "without a key it does not listen to anything but loopback"
-    for port in [port for service in compose["services"].values() for port in service.get("ports", [])]:
-        assert port.startswith("127.0.0.1:"), "nothing is open to the network until an operator opens it"
-    assert "outside" not in compose["services"]["redis"]["networks"]
+    assert set(compose["volumes"]) <= mounted
     (scrape,) = yaml.safe_load(text_of("deploy/prometheus/prometheus.yml"))["scrape_configs"]
     assert set(scrape["dns_sd_configs"][0]["names"]) <= set(compose["services"])
+    assert scrape["dns_sd_configs"][0]["port"] == 8000
     (source,) = yaml.safe_load(text_of("deploy/grafana/provisioning/datasources/prometheus.yaml"))["datasources"]
     assert source["url"] == "http://prometheus:9090"
+
+
+def test_compose_services_are_confined_and_come_back() -> None:
+    services = compose_file()["services"]
+    for name, service in services.items():
+        assert service["restart"] == "unless-stopped", name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service.get("read_only") or name == "grafana", name
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), "nothing is open to the network until an operator opens it"
+    assert compose_file()["networks"]["inside"] == {"internal": True}
+    assert {name for name, service in services.items() if "outside" not in service["networks"]} == {"redis", "worker"}
+    assert {name for name, service in services.items() if "healthcheck" in service} == set(services) - {"worker", "scheduler"}
+    assert {
+        name
+        for name in services
+        if any(":/data" in volume or volume.startswith(f"{name}:") for volume in services[name].get("volumes", []))
+    } == {"redis", "prometheus", "grafana"}, "what has to stay lies in a volume"
+    assert "dir /data\n" in text_of("k8s/base/redis/redis.conf")
+    assert seconds(services["worker"]["stop_grace_period"]) > longest_chunk_without_an_alert()
+    assert seconds(services["api"]["stop_grace_period"]) > 2 * ServiceSettings().shutdown_seconds
+
+
+def test_compose_services_run_commands_with_settings_that_exist() -> None:
+    services = compose_file()["services"]
+    answered = {route.path for route in create_app(ServiceSettings()).state.routes}
+    for name in OWN:
+        service = services[name]
+        assert service["tmpfs"] == ["/tmp"], "the one place that it writes to"
+        assert {key.removeprefix("BLOCKYARD_").lower() for key in service["environment"]} <= set(ServiceSettings.model_fields)
+        assert service["environment"]["BLOCKYARD_REDIS_URL"] == "redis://redis:6379/0"
+        check_command(service["command"])
+    assert "BLOCKYARD_ADMIN_KEY" in services["api"]["environment"], "without a key it listens to nothing but loopback"
+    (asked,) = re.findall(r"http://127\.0\.0\.1:(\d+)(/\w+)", str(services["api"]["healthcheck"]["test"]))
+    assert asked[0] == "8000"
+    assert asked[1] in answered
 
 
 KERNELS = ("icelake-server", "x86-64-v2", "x86-64-v3")

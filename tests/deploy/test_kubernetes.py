@@ -1,26 +1,25 @@
 """The manifests: each overlay renders, is valid, refers to what is there, and is confined."""
 
 import copy
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
-import typer.main
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
 from service.app import create_app
-from service.cli.main import app as command_line
 from service.metrics import ledger_metrics
 from service.settings import ServiceSettings
-from tests.deploy.manifests import K8S, OVERLAYS, Document, containers, documents, of_kind, pods, problems, rendered
-from tests.deploy.watching import PROMETHEUS, program, rules
+from tests.deploy.manifests import K8S, OVERLAYS, PREVIOUS, Document, containers, documents, of_kind, pods, problems, rendered
+from tests.deploy.network import End, ends, may_call, offered
+from tests.deploy.watching import PROMETHEUS, check_command, longest_chunk_without_an_alert, program, rules
 from tests.servers import PATIENCE, free_port
 from workers.jobs.ledger import Ledger
 from workers.jobs.store import connect
@@ -29,7 +28,6 @@ VERSION = "1.34"
 CUSTOM = {"PodMonitor", "PrometheusRule", "ScaledObject"}
 METRIC = re.compile(r"\bblockyard_[a-z0-9_]+")
 HTTP = {"blockyard_http_requests_total", "blockyard_http_request_seconds_bucket"}
-COMMANDS: Any = typer.main.get_command(command_line)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +36,7 @@ def routes() -> set[str]:
     return {route.path for route in create_app(ServiceSettings()).state.routes}
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", [*OVERLAYS, PREVIOUS])
 def test_overlay_is_strictly_valid(overlay: str, tmp_path: Path) -> None:
     path = tmp_path / f"{overlay}.yaml"
     path.write_text(rendered(overlay))
@@ -68,15 +66,35 @@ def one(found: list[Document], kind: str, name: str) -> Document:
     return item
 
 
-def container(found: list[Document], name: str) -> Document:
-    (only,) = pods(found)[name]["spec"]["containers"]
-    return dict(only)
+def rule(found: list[Document]) -> Document:
+    """The first rule."""
+    return one(found, "PrometheusRule", "blockyard")["spec"]["groups"][0]["rules"][0]  # type: ignore[no-any-return]
+
+
+def trigger(found: list[Document]) -> Document:
+    """What the workers' number follows."""
+    (only,) = one(found, "ScaledObject", "worker")["spec"]["triggers"]
+    return only["metadata"]  # type: ignore[no-any-return]
+
+
+def processes(found: list[Document]) -> int:
+    """Playing processes of a worker."""
+    (container,) = pods(found)["worker"]["spec"]["containers"]
+    return int(container["args"][container["args"].index("--processes") + 1])
 
 
 WRONG: dict[str, Callable[[list[Document]], object]] = {
     "scales": lambda found: one(found, "ScaledObject", "worker")["spec"]["scaleTargetRef"].update(name="wroker"),
     "is unknown": lambda found: one(found, "ScaledObject", "worker")["spec"].update(minReplicas=1),
-    "rules[0].exp": lambda found: one(found, "PrometheusRule", "blockyard")["spec"]["groups"][0]["rules"][0].update(exp=""),
+    "rules[0].exp is unknown": lambda found: rule(found).update(exp=""),
+    "rules[0].expr is missing": lambda found: rule(found).pop("expr"),
+    "rules[0].for may not be '5'": lambda found: rule(found).update({"for": "5"}),
+    "threshold may not be 40": lambda found: trigger(found).update(threshold=40),
+    "query is missing": lambda found: trigger(found).pop("query"),
+    "PodMonitor blockyard asks": lambda found: one(found, "PodMonitor", "blockyard")["spec"]["podMetricsEndpoints"][0].update(
+        path="/metric"
+    ),
+    "nightly calls": lambda found: pods(found)["nightly"]["spec"]["containers"][0]["env"][0].update(value="http://api:8000"),
     "ingress leads": lambda found: one(found, "Service", "api")["spec"]["ports"][0].update(name="web"),
     "selects": lambda found: one(found, "Service", "redis")["spec"]["selector"].update(part="redis"),
     "uses port": lambda found: one(found, "PodMonitor", "blockyard")["spec"]["podMetricsEndpoints"][0].update(port="metrics"),
@@ -131,20 +149,144 @@ def test_every_container_runs_a_command_with_settings_that_exist(overlay: str) -
         assert given <= known, container["name"]
         if container["name"] == "api":
             assert "BLOCKYARD_ADMIN_KEY" in given, "without a key it does not listen to anything but loopback"
-        command, arguments = COMMANDS, list(container["args"])
-        while hasattr(command, "commands"):
-            command = command.commands[arguments.pop(0)]
-        command.make_context(container["name"], arguments)  # raises for what it does not take
+        check_command(container["args"])
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_workers_play_on_as_many_cores_as_they_have_and_finish_their_chunks(overlay: str) -> None:
-    worker = pods(documents(overlay))["worker"]["spec"]
-    (container,) = worker["containers"]
-    processes = int(container["args"][container["args"].index("--processes") + 1])
-    assert float(container["resources"]["limits"]["cpu"]) == processes
-    assert worker["terminationGracePeriodSeconds"] >= 120
-    assert "replicas" not in one(documents(overlay), "Deployment", "worker")["spec"], "it would fight the autoscaler"
+def test_workers_play_on_as_many_cores_as_they_have(overlay: str) -> None:
+    found = documents(overlay)
+    (container,) = pods(found)["worker"]["spec"]["containers"]
+    assert float(container["resources"]["limits"]["cpu"]) == processes(found)
+    assert "replicas" not in one(found, "Deployment", "worker")["spec"], "it would fight the autoscaler"
+
+
+@pytest.mark.parametrize("overlay", [*OVERLAYS, PREVIOUS])
+def test_everybody_is_given_time_to_end(overlay: str) -> None:
+    """A worker for any chunk of whose length no alert tells; an API for its own wait, after the one for its callers."""
+    longest = longest_chunk_without_an_alert()
+    for name, template in pods(documents(overlay)).items():
+        spec = template["spec"]
+        grace = spec.get("terminationGracePeriodSeconds", 30)
+        if name.startswith("worker"):
+            assert grace > longest, "it is killed while it plays"
+        if name == "api":
+            (container,) = spec["containers"]
+            program, seconds = container["lifecycle"]["preStop"]["exec"]["command"]
+            assert program == "sleep"
+            assert grace > int(seconds) + 2 * ServiceSettings().shutdown_seconds
+
+
+QUERY_CASES = """
+rule_files: []
+tests:
+  - interval: 15s
+    input_series:
+      - {series: 'blockyard_pending_chunks{namespace="NAMESPACE", pod="one", priority="high"}', values: "100"}
+      - {series: 'blockyard_pending_chunks{namespace="NAMESPACE", pod="two", priority="high"}', values: "100"}
+      - {series: 'blockyard_pending_chunks{namespace="NAMESPACE", pod="two", priority="low"}', values: "20"}
+      - {series: 'blockyard_leased_chunks{namespace="NAMESPACE", pod="one"}', values: "LEASED"}
+      - {series: 'blockyard_leased_chunks{namespace="NAMESPACE", pod="two"}', values: "LEASED"}
+      - {series: 'blockyard_pending_chunks{namespace="another", pod="three", priority="low"}', values: "5000x100"}
+      - {series: 'blockyard_leased_chunks{namespace="another", pod="three"}', values: "80x100"}
+    promql_expr_test:
+      - {expr: EXPRESSION, eval_time: 0s, exp_samples: [{value: WANTED}]}
+      - {expr: EXPRESSION, eval_time: 10m, exp_samples: []}
+"""
+"""A hundred and twenty chunks wait, seven workers play with every process, as two replicas tell; then nobody tells a thing."""
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_workers_follow_the_work_of_their_own_installation_and_stay_where_nobody_knows(overlay: str, tmp_path: Path) -> None:
+    found = documents(overlay)
+    spec, asked = one(found, "ScaledObject", "worker")["spec"], trigger(found)
+    waiting = int(re.findall(r" / (\d+) ", asked["query"])[0])
+    cases = {
+        "EXPRESSION": json.dumps(asked["query"]), "NAMESPACE": namespace(found), "LEASED": str(7 * processes(found)),
+        "WANTED": str(120 // waiting + 7),
+    }  # fmt: skip
+    text = QUERY_CASES
+    for word, meaning in cases.items():
+        text = text.replace(word, meaning)
+    (tmp_path / "query.yml").write_text(text)
+    said = subprocess.run(
+        [program("promtool"), "test", "rules", tmp_path / "query.yml"], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert float(asked["threshold"]) == 1, "its answer is workers"
+    assert (spec["minReplicaCount"], float(asked["activationThreshold"])) == (0, 0), "none where there is no work"
+    assert asked["ignoreNullValues"] == "false", "no answer is no work, and busy workers are taken away"
+    assert "fallback" not in spec
+
+
+REDIS, API, NAMES_PORT, WEB = 6379, 8000, 53, 443
+NEEDED = {
+    ("api", "redis", REDIS), ("worker", "redis", REDIS), ("scheduler", "redis", REDIS), ("worker-previous", "redis", REDIS),
+    ("nightly", "api", API), ("ingress-nginx", "api", API), ("monitoring", "api", API),
+}  # fmt: skip
+"""Who has to reach whom; nobody else may."""
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_everybody_reaches_whom_he_needs_and_nobody_else(overlay: str) -> None:
+    found = documents(overlay)
+    if overlay == "production":
+        found += documents(PREVIOUS)
+    own = ends(found, namespace(found))
+    strangers = {name: End(name, name) for name in ("ingress-nginx", "monitoring", "kube-system", "default")}
+    ports = offered(found) | {NAMES_PORT, WEB, 80}
+    open_ = {
+        (caller.name, called.name, port)
+        for caller in [*own.values(), *strangers.values()]
+        for called in own.values()
+        for port in ports
+        if caller is not called and may_call(found, caller, called, port)
+    }
+    assert open_ == {path for path in NEEDED if path[0] in own or path[0] in strangers}
+
+    dns = End("names", "kube-system", {"k8s-app": "kube-dns"})
+    outside = [
+        dns, strangers["default"], strangers["kube-system"],
+        *(End(address, address=address) for address in ("203.0.113.7", "10.1.2.3", "169.254.169.254", "192.168.3.4")),
+    ]  # fmt: skip
+    for caller in own.values():
+        out = {
+            (called.name, port, protocol)
+            for called in outside for port in ports for protocol in ("TCP", "UDP")
+            if may_call(found, caller, called, port, protocol)
+        }  # fmt: skip
+        webhooks = {("203.0.113.7", WEB, "TCP")} if caller.name == "scheduler" else set()
+        assert out == {("names", NAMES_PORT, "TCP"), ("names", NAMES_PORT, "UDP")} | webhooks, caller.name
+
+
+def test_workers_of_the_previous_release_are_like_the_others_and_apart_from_them(routes: set[str]) -> None:
+    """Beside production: no selector takes the pods of both, and they are as many as is said."""
+    production, previous = documents("production"), documents(PREVIOUS)
+    assert {document["kind"] for document in previous} == {"Deployment", "NetworkPolicy", "PodDisruptionBudget"}
+    assert problems(production + previous, routes) == []
+    assert {document["metadata"]["namespace"] for document in previous} == {namespace(production)}
+    assert len(pods(production + previous)) == len(pods(production)) + 1
+    assert pods(previous)["worker-previous"]["spec"]["containers"][0]["args"] == ["worker", "--processes", "4"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_budgets_let_a_node_be_emptied(overlay: str) -> None:
+    found = documents(overlay)
+    least = {
+        item["spec"]["scaleTargetRef"]["name"]: item["spec"]["minReplicas"]
+        for item in of_kind(found, "HorizontalPodAutoscaler")
+    }
+    for item in of_kind(found, "PodDisruptionBudget"):
+        name, spec = item["metadata"]["name"], item["spec"]
+        if "minAvailable" in spec:
+            replicas = least.get(name) or one(found, "Deployment", name)["spec"]["replicas"]
+            assert spec["minAvailable"] < replicas, name
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_ingress_lets_through_what_the_service_takes(overlay: str) -> None:
+    annotations = one(documents(overlay), "Ingress", "api")["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/proxy-body-size"] == f"{ServiceSettings().max_body_bytes // 2**20}m"
+    assert annotations["nginx.ingress.kubernetes.io/proxy-buffering"] == "off"
 
 
 def test_rules_are_those_of_prometheus(tmp_path: Path) -> None:

@@ -197,6 +197,9 @@ def work_under_watch(
         poll(lambda: (prometheus.value("sum(blockyard:matches:rate5m)") or 0.0) > seen, pause=0.2)
         everything_answers(prometheus)
         moving.wait()
+        for query in scaling_queries():
+            assert (prometheus.value(f"max_over_time(({query})[5m:500ms])") or 0) > 0, "workers are wanted while there is work"
+            poll(lambda query=query: prometheus.value(query) == 0, pause=0.2)  # type: ignore[misc]
         http.close()
 
 

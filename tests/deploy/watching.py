@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import typer.main
 import yaml
 
+from service.cli.main import app as command_line
 from tests.servers import PATIENCE, free_port, poll
 
 ROOT = Path(__file__).parents[2]
 PROMETHEUS = ROOT / "deploy/prometheus"
 GRAFANA = ROOT / "deploy/grafana"
+NAMESPACE = "blockyard"
+"""Where what is scraped seems to run: that of the overlay for production."""
 VARIABLES = {"$ruleset": ".*", "$players": ".*", "$__rate_interval": "5m"}
 
 
@@ -28,10 +32,25 @@ def program(name: str) -> str:
     return found
 
 
+def check_command(words: Sequence[str]) -> None:
+    """Fails where the command line does not know such a command or does not take such arguments; runs nothing."""
+    command: Any = typer.main.get_command(command_line)
+    arguments = list(words)
+    while hasattr(command, "commands") and arguments:
+        command = command.commands[arguments.pop(0)]
+    command.make_context(words[0], arguments)
+
+
 def rules() -> list[dict[str, Any]]:
     """Every recording and alert rule."""
     files = [yaml.safe_load(path.read_text()) for path in sorted((PROMETHEUS / "rules").glob("*.yml"))]
     return [rule for content in files for group in content["groups"] for rule in group["rules"]]
+
+
+def longest_chunk_without_an_alert() -> int:
+    """Seconds that a chunk may be played before operators hear of it."""
+    (alert,) = [rule for rule in rules() if rule.get("alert") == "BlockyardLeaseOld"]
+    return int(alert["expr"].rpartition(" > ")[2]) + 60 * int(alert["for"].removesuffix("m"))
 
 
 def dashboards() -> dict[str, dict[str, Any]]:
@@ -85,7 +104,8 @@ def watching(folder: Path, targets: Sequence[str], interval: str = "500ms") -> I
     config["rule_files"] = [str(PROMETHEUS / pattern) for pattern in config["rule_files"]]
     (scrape,) = config["scrape_configs"]
     del scrape["dns_sd_configs"]
-    scrape["static_configs"] = [{"targets": list(targets)}]
+    # In a cluster the operator adds the namespace.
+    scrape["static_configs"] = [{"targets": list(targets), "labels": {"namespace": NAMESPACE}}]
     path = folder / "prometheus.yml"
     path.write_text(yaml.safe_dump(config))
     url = f"http://127.0.0.1:{free_port()}"
