@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -81,6 +82,12 @@ def documents(overlay: str) -> list[Document]:
     return list(yaml.safe_load_all(rendered(overlay)))
 
 
+def namespace(found: list[Document]) -> str:
+    """Where an overlay's objects are."""
+    (space,) = of_kind(found, "Namespace")
+    return str(space["metadata"]["name"])
+
+
 def of_kind(found: list[Document], *kinds: str) -> list[Document]:
     """Those of these kinds."""
     return [document for document in found if document["kind"] in kinds]
@@ -124,7 +131,12 @@ def misfits(value: Any, shape: Any, path: str) -> Iterator[str]:
 def problems(found: list[Document], routes: set[str]) -> list[str]:
     """References that point nowhere, ports and probes that nothing answers, keys that do not exist."""
     templates = pods(found)
-    told = [*_references(found, templates), *_selectors(found, templates, routes), *_inside(templates, routes)]
+    told = [
+        *_references(found, templates),
+        *_selectors(found, templates, routes),
+        *_inside(templates, routes),
+        *_spread(templates),
+    ]
     for document in found:
         if document["kind"] in SHAPES:
             told += misfits(document["spec"], SHAPES[document["kind"]], document["kind"])
@@ -176,8 +188,14 @@ def _references(found: list[Document], templates: Mapping[str, Document]) -> Ite
                 secret = variable.get("valueFrom", {}).get("secretKeyRef")
                 if secret and secret["key"] not in SECRETS.get(secret["name"], set()):
                     yield f"{name} reads the unknown secret {secret['name']}/{secret['key']}"
-                if variable["name"] == "BLOCKYARD_URL" and variable["value"].removeprefix("http://") not in services:
+                if variable["name"] == "BLOCKYARD_URL" and not _is_served(variable["value"], services):
                     yield f"{name} calls {variable['value']}, which is not there"
+
+
+def _is_served(url: str, services: Mapping[str, Document]) -> bool:
+    called = urlsplit(url)
+    service = services.get(called.hostname or "")
+    return service is not None and (called.port or 80) in {port["port"] for port in service["spec"]["ports"]}
 
 
 def _selectors(found: list[Document], templates: Mapping[str, Document], routes: set[str]) -> Iterator[str]:
@@ -219,6 +237,13 @@ def _policy(policy: Document, templates: Mapping[str, Document]) -> Iterator[str
                 for port in rule.get("ports", []):
                     if port["port"] not in ports_of(templates[pod]):
                         yield f"policy {name} opens port {port['port']}, which {pod} has not"
+
+
+def _spread(templates: Mapping[str, Document]) -> Iterator[str]:
+    for name, template in templates.items():
+        for constraint in template["spec"].get("topologySpreadConstraints", []):
+            if selected(templates, constraint["labelSelector"]) != [name]:
+                yield f"{name} spreads others than itself"
 
 
 def _inside(templates: Mapping[str, Document], routes: set[str]) -> Iterator[str]:

@@ -134,6 +134,8 @@ def test_compose_file_points_at_what_is_there() -> None:
     assert scrape["dns_sd_configs"][0]["port"] == 8000
     (source,) = yaml.safe_load(text_of("deploy/grafana/provisioning/datasources/prometheus.yaml"))["datasources"]
     assert source["url"] == "http://prometheus:9090"
+    (provider,) = yaml.safe_load(text_of("deploy/grafana/provisioning/dashboards/blockyard.yaml"))["providers"]
+    assert f"./grafana/dashboards:{provider['options']['path']}:ro" in compose["services"]["grafana"]["volumes"]
 
 
 def test_compose_services_are_confined_and_come_back() -> None:

