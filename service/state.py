@@ -103,7 +103,7 @@ RunId = Annotated[str, Depends(run_id_of)]
 def own_job_of(state: StateOf, id: JobId, caller: CallerOf) -> str:  # noqa: A002
     """The id of a job that the caller may change. Raises `NotFound`, and `NotYours` for others' jobs without the role admin."""
     if not caller.may("admin"):
-        owner = state.ledger.job(id).owner
+        owner = state.ledger.owner(id)
         if owner != caller.name:
             raise NotYours(f"The job belongs to {owner}; {caller.name!r} needs the role admin to change it, not {caller.role}.")
     return id

@@ -126,9 +126,9 @@ def restart(id: OwnJobId, state: StateOf, caller: CallerOf) -> JobSummary:  # no
 
 @router.delete("/{id}", status_code=204, responses=CHANGED, summary="Delete a job")
 def delete(id: OwnJobId, state: StateOf) -> None:  # noqa: A002
-    """Remove a job and its results. A running job is not removed: cancel it first."""
-    state.ledger.delete(id)
-    state.audit("job deleted", job=id)
+    """Remove a job and its results. A running job is not removed: cancel it first. Said twice, it is done once."""
+    if state.ledger.delete(id):
+        state.audit("job deleted", job=id)
 
 
 def wants_csv(accept: str) -> bool:

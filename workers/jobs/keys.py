@@ -39,6 +39,11 @@ def job_key(job_id: str, part: str = "") -> str:
     return f"{ROOT}:job:{job_id}:{part}" if part else f"{ROOT}:job:{job_id}"
 
 
+def deleted_key(job_id: str) -> str:
+    """Who owned a job that was deleted; it expires."""
+    return f"{ROOT}:deleted:{job_id}"
+
+
 def state_key(state: str) -> str:
     """Sorted set of the jobs in a state."""
     return f"{JOBS}:{state}"

@@ -28,6 +28,7 @@ from workers.jobs.keys import (
     PACE,
     VERSIONS,
     WORKERS,
+    deleted_key,
     job_key,
     label_key,
     state_key,
@@ -56,6 +57,8 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 QUOTA_RETRY_SECONDS: Final = 5
 """When to ask again where too much is under way: jobs end when they end."""
+DELETED_SECONDS: Final = 86400
+"""How long it is known of a deleted job that it was there: whoever got no answer asks again."""
 PAGE: Final = 100
 """Jobs read at once while a list is filtered."""
 
@@ -205,9 +208,20 @@ class Ledger(WorkDesk, FoldDesk):
         test = SequentialTest.from_json(orjson.loads(stored[1])) if stored[1] else None
         return test, TestState.from_json(orjson.loads(stored[2])) if stored[2] else TestState()
 
-    def delete(self, job_id: str) -> None:
-        """Forgets a finished job. Raises `NotFound`, and `Conflict` while it is live."""
-        self._change_only("delete", job_id)
+    def owner(self, job_id: str) -> str:
+        """Who owns a job, or owned it until it was deleted lately; raises `NotFound`."""
+        present, deleted = self.store.read(("HGET", job_key(job_id), "owner"), ("GET", deleted_key(job_id)))
+        found = deleted if present is None else present
+        if found is None:
+            raise NotFound(f"there is no job {job_id}")
+        return str(found.decode())
+
+    def delete(self, job_id: str) -> bool:
+        """Forgets a finished job; whether it was there. For a day a second wish finds it done, not that there is no such job.
+
+        Raises `NotFound`, and `Conflict` while it is live.
+        """
+        return self._change_only("delete", job_id, DELETED_SECONDS)
 
     def expire(self) -> int:
         """Forgets jobs that finished longer ago than the retention, at most a page of them; answers how many."""
@@ -217,7 +231,7 @@ class Ledger(WorkDesk, FoldDesk):
             expired: Any = redis.zrangebyscore(EXPIRING, "-inf", until, start=0, num=PAGE)
         for job_id in expired:
             try:
-                self.delete(job_id.decode())
+                self._change_only("delete", job_id.decode(), 0)
             except (NotFound, Conflict):
                 continue
         return len(expired)
@@ -323,7 +337,7 @@ class Ledger(WorkDesk, FoldDesk):
         self._change_only(verb, job_id, *arguments)
         return self.job(job_id)
 
-    def _change_only(self, verb: str, job_id: str, *arguments: str | bytes | int) -> None:
+    def _change_only(self, verb: str, job_id: str, *arguments: str | bytes | int) -> bool:
         patience = milliseconds(self.settings.permit_patience_seconds)
         outcome, issued = self.store.run("change", verb, job_id, patience, self.may_send, *arguments)
         if outcome == b"missing":
@@ -335,6 +349,7 @@ class Ledger(WorkDesk, FoldDesk):
             limits = arguments[-2:]
             raise _excess(outcome.decode(), Quota(*map(int, limits)), self.job(job_id).owner)
         self.send_permits(permits(issued))
+        return bool(outcome == b"changed")
 
 
 def live_versions(stored: Mapping[bytes, bytes], now: float) -> frozenset[str]:

@@ -8,8 +8,8 @@ from tests.servers import RedisServer, poll
 from tests.workers.jobs.bench import Bench, BenchMaker, batch, made_up, whole_job
 from workers.engine.play import ENGINE_VERSION
 from workers.errors import Conflict, IdempotencyMismatch, InvalidInput, LedgerUnavailable, NotFound
-from workers.jobs.keys import LEASES, METRICS, ROOT, job_key
-from workers.jobs.ledger import Ledger, new_job_id
+from workers.jobs.keys import LEASES, METRICS, ROOT, deleted_key, job_key
+from workers.jobs.ledger import DELETED_SECONDS, Ledger, new_job_id
 from workers.jobs.spec import JobSpec
 from workers.jobs.work import MAX_LOST
 
@@ -297,10 +297,14 @@ def test_a_live_job_is_not_deleted_and_a_deleted_one_leaves_nothing(bench: Bench
     with pytest.raises(Conflict):
         bench.ledger.delete(record.id)
     bench.work_off()
-    bench.ledger.delete(record.id)
+    assert bench.ledger.delete(record.id)
+    assert not bench.ledger.delete(record.id), "it is done already"
     with bench.ledger.store.reading() as redis:
         left = [key for key in redis.keys("*") if record.id.encode() in key or b"client_key" in key or b"label" in key]
-    assert left == []
+        assert left == [deleted_key(record.id).encode()]
+        assert 0 < redis.ttl(left[0]) <= DELETED_SECONDS
+        assert bench.ledger.owner(record.id) == record.owner
+        redis.delete(left[0])
     for verb in (bench.ledger.delete, bench.ledger.job, bench.ledger.cancel, bench.ledger.spec, bench.ledger.tallies):
         with pytest.raises(NotFound):
             verb(record.id)
@@ -317,8 +321,9 @@ def test_old_jobs_expire_and_kept_ones_do_not(make_bench: BenchMaker) -> None:
     bench.work_off()
     poll(bench.ledger.expire)
     assert [job.id for job in bench.ledger.jobs()[0]] == [live.id, kept.id]
-    with pytest.raises(NotFound):
-        bench.ledger.job(old.id)
+    for verb in (bench.ledger.job, bench.ledger.owner, bench.ledger.delete):
+        with pytest.raises(NotFound):
+            verb(old.id)
 
 
 # Lists

@@ -1,12 +1,14 @@
 -- A user's wish for a job. ARGV: verb, job, patience of a permit, whether the caller can send permits; for restart also
--- engine version, spec, layout, request id, most jobs and matches of the owner (0: any). Answers {missing | conflict | changed
--- | same | jobs or matches, where the owner has too many under way, permits to be sent}.
+-- engine version, spec, layout, request id, most jobs and matches of the owner (0: any); for delete the seconds for which it is
+-- known that the job was there (0: none). Answers {missing | conflict | changed | same | jobs or matches, where the owner has too
+-- many under way, permits to be sent}.
 local verb, id, patience, may_send = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4] == '1'
 local job = redis.call('HMGET', job_key(id), 'state', 'engine_version', 'started_at', 'owner', 'client_key', 'labels',
     'matches')
 local state, version = job[1], job[2]
 if not state then
-    return { 'missing', {} }
+    local is_gone = verb == 'delete' and redis.call('EXISTS', key('deleted', id)) == 1
+    return { is_gone and 'same' or 'missing', {} }
 end
 
 local function woken()
@@ -78,5 +80,8 @@ elseif verb == 'delete' then
     end
     drop_work(id)
     redis.call('DEL', job_key(id), job_key(id, 'spec'), job_key(id, 'sums'), job_key(id, 'journal'))
+    if number(ARGV[5]) > 0 then
+        redis.call('SET', key('deleted', id), job[4], 'EX', ARGV[5])
+    end
 end
 return { 'changed', {} }
