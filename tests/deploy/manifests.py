@@ -134,7 +134,7 @@ def problems(found: list[Document], routes: set[str]) -> list[str]:
     told = [
         *_references(found, templates),
         *_selectors(found, templates, routes),
-        *_inside(templates, routes),
+        *_inside(found, templates, routes),
         *_spread(templates),
     ]
     for document in found:
@@ -246,9 +246,13 @@ def _spread(templates: Mapping[str, Document]) -> Iterator[str]:
                 yield f"{name} spreads others than itself"
 
 
-def _inside(templates: Mapping[str, Document], routes: set[str]) -> Iterator[str]:
+def _inside(found: list[Document], templates: Mapping[str, Document], routes: set[str]) -> Iterator[str]:
+    claims = {
+        item["metadata"]["name"]: {claim["metadata"]["name"] for claim in item["spec"].get("volumeClaimTemplates", [])}
+        for item in of_kind(found, "StatefulSet")
+    }
     for name, template in templates.items():
-        volumes = {volume["name"] for volume in template["spec"].get("volumes", [])} | ({"data"} if name == "redis" else set())
+        volumes = {volume["name"] for volume in template["spec"].get("volumes", [])} | claims.get(name, set())
         for container in template["spec"]["containers"]:
             mounted = {mount["name"] for mount in container.get("volumeMounts", [])}
             yield from (f"{name} mounts {volume}, which is not there" for volume in mounted - volumes)
