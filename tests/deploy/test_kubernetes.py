@@ -16,6 +16,7 @@ from cronsim import CronSim
 from service.app import create_app
 from service.metrics import ledger_metrics
 from service.settings import ServiceSettings
+from tests.deploy.bare_root import NOBODY
 from tests.deploy.manifests import (
     K8S,
     OVERLAYS,
@@ -131,6 +132,7 @@ def test_every_pod_is_confined(overlay: str) -> None:
         spec = template["spec"]
         assert spec["automountServiceAccountToken"] is False, name
         assert spec["securityContext"]["runAsNonRoot"] is True, name
+        assert spec["securityContext"]["runAsUser"] == (999 if name == "redis" else int(NOBODY)), "as its image has it"
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
         for container in spec["containers"]:
             context = container["securityContext"]
