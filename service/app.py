@@ -18,7 +18,7 @@ from service.access.keys import KeyStore
 from service.access.opening import is_open_house
 from service.access.quotas import RequestQuota
 from service.access.sessions import Sessions
-from service.compression import Compression
+from service.compression import compress_pages
 from service.events import Feeds
 from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
@@ -64,7 +64,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         Gate, keyring=keyring, sessions=sessions, quota=RequestQuota(ledger.store, settings.quota_requests),
         open_house=is_open_house(settings), insecure=settings.insecure,
     )  # fmt: skip
-    app.add_middleware(Compression)
+    compress_pages(app)
     app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
     errors.register(app)
     for router in ROUTERS:
