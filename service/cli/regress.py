@@ -85,7 +85,7 @@ def list_all(url: Url = DEFAULT_URL, key: Key = None, as_json: AsJson = False) -
 
 def history(
     name: Name,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
     url: Url = DEFAULT_URL,
     key: Key = None,
     as_json: AsJson = False,

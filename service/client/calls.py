@@ -16,6 +16,8 @@ from service.client.wire import RETRY_SECONDS, Wire
 POLL_SECONDS: Final = 0.5
 LONGEST_POLL_SECONDS: Final = 5.0
 """A run that takes hours is asked for less and less often, down to this."""
+RUNS_PAGE: Final = 100
+"""Runs asked for at once."""
 
 
 class Client(Wire):
@@ -140,8 +142,16 @@ class Client(Wire):
         return cast(Run, self._json("POST", "/v1/regression-runs", json={**document, "labels": dict(labels or {})}))
 
     def runs(self, name: str, *, limit: int = 50) -> list[Run]:
-        """The newest runs of a regression, newest first."""
-        return cast(list[Run], _items(self._json("GET", f"{_regression(name)}/runs", params={"limit": limit})))
+        """The newest runs of a regression, newest first, over as many pages as that takes."""
+        found: list[Run] = []
+        cursor: str | None = None
+        while True:
+            params: dict[str, Any] = {"limit": min(limit - len(found), RUNS_PAGE)}
+            page = self._json("GET", f"{_regression(name)}/runs", params=params | ({"cursor": cursor} if cursor else {}))
+            found += page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None or len(found) >= limit:
+                return found
 
     def run(self, name: str, run_id: str) -> Run:
         """A run as it stands, or as it ended."""

@@ -89,11 +89,14 @@ def start(
 
 @router.get("/regressions/{name}/runs", dependencies=ONCE_EACH, responses=NAMED | LISTED, summary="List runs")
 def runs(name: RegressionName, query: Annotated[RunsQuery, Query()], state: StateOf) -> RunList:
-    """The newest runs of a regression, newest first; also of one that is not stored but was run once."""
-    found = state.regressions.store.runs(name, query.limit)
-    if not found:
-        state.regressions.store.load(name)
-    return RunList(items=[run_answer(state.regressions, run) for run in found])
+    """A regression's runs, newest first; also of one that is not stored but was run once."""
+    store = state.regressions.store
+    found = store.runs(name, query.limit + 1, query.cursor)
+    if not found and query.cursor is None:
+        store.load(name)
+    page = found[: query.limit]
+    cursor = page[-1].id if len(found) > len(page) else None
+    return RunList(items=[run_answer(state.regressions, run) for run in page], next_cursor=cursor)
 
 
 @router.get("/regressions/{name}/runs/{id}", responses=NAMED, summary="Read a run")

@@ -113,9 +113,10 @@ class PromoteRequest(Request):
 
 
 class RunsQuery(Query):
-    """How many runs to list, newest first."""
+    """Which runs to list, newest first."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+    cursor: Annotated[str | None, Field(max_length=MAX_NAME, description="`next_cursor` of the page before.")] = None
 
 
 class TestAnswer(Answer):
@@ -219,6 +220,7 @@ class RunAnswer(Answer):
 
 
 class RunList(Answer):
-    """A regression's runs, newest first."""
+    """A page of a regression's runs, newest first; `next_cursor` is null on the last."""
 
     items: list[RunAnswer]
+    next_cursor: str | None

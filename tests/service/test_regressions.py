@@ -190,7 +190,7 @@ def test_what_is_not_there_is_not_found(http: httpx2.Client) -> None:
     assert http.post("/v1/regressions/nightly/runs").status_code == 404
     assert http.post("/v1/regressions/nightly/promote").status_code == 404
     put(http)
-    assert http.get("/v1/regressions/nightly/runs").json() == {"items": []}
+    assert http.get("/v1/regressions/nightly/runs").json() == {"items": [], "next_cursor": None}
     assert http.post("/v1/regressions/nightly/promote", json={"run": "x"}).status_code == 404
 
 
@@ -243,7 +243,12 @@ def test_a_weaker_candidate_is_caught_and_told_and_an_equal_one_passes(
     assert [item["id"] for item in listed] == [again["id"], run["id"]]
     assert listed[1] == run
     assert near.get("/v1/regressions/nightly").json()["last_run"]["verdict"] == "regressed"
-    assert near.get("/v1/regressions/nightly/runs", params={"limit": 1}).json()["items"] == [again]
+    first = near.get("/v1/regressions/nightly/runs", params={"limit": 1}).json()
+    assert first == {"items": [again], "next_cursor": again["id"]}
+    second = near.get("/v1/regressions/nightly/runs", params={"limit": 1, "cursor": first["next_cursor"]}).json()
+    assert second == {"items": [run], "next_cursor": None}
+    assert near.get("/v1/regressions/nightly/runs", params={"cursor": run["id"]}).json() == {"items": [], "next_cursor": None}
+    assert paths_of(near.get("/v1/regressions/nightly/runs", params={"cursor": "nightly"})) == ["cursor"]
 
     poll(lambda: len(receiver.taken) == 2)
     _check_announcement(*receiver.taken[0], regression="nightly", run=run["id"], verdict="regressed")

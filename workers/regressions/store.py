@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from workers.errors import NotFound
+from workers.errors import InvalidInput, NotFound
 from workers.jobs.keys import ROOT
 from workers.jobs.ledger import Ledger
 from workers.regressions.spec import RegressionSpec
@@ -149,10 +149,14 @@ class RegressionStore:
             raise NotFound(f"there is no run {run_id}")
         return Run.from_json(orjson.loads(stored))
 
-    def runs(self, name: str, limit: int = RUNS_PAGE) -> list[Run]:
-        """A regression's runs, newest first; all of them where `limit` is negative."""
+    def runs(self, name: str, limit: int = RUNS_PAGE, after: str | None = None) -> list[Run]:
+        """A regression's runs, newest first, those that follow the run `after` where one is named; all where `limit` is
+        negative. Raises `InvalidInput` where the regression has no run `after`."""
         with self.ledger.store.reading() as redis:
-            ids: Any = redis.zrevrange(runs_key(name), 0, limit if limit < 0 else limit - 1)
+            place: Any = redis.zrevrank(runs_key(name), after) if after is not None else -1
+            if place is None:
+                raise InvalidInput.at("cursor", f"must be `next_cursor` of a page of these runs, not {after!r}")
+            ids: Any = redis.zrevrange(runs_key(name), place + 1, limit if limit < 0 else place + limit)
         stored = self._fields([run_id.decode() for run_id in ids], "document")
         # A run whose regression was deleted in between has no document any more.
         return [Run.from_json(orjson.loads(document)) for document in stored if document is not None]

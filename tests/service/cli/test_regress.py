@@ -122,7 +122,11 @@ def test_an_interrupted_wait_says_that_the_run_goes_on(
         assert (said.code, said.out) == (130, "")
         assert "the run goes on; see it again with: blockyard regress history nightly" in said.err
     with Client(service.url) as client:
-        assert [run["state"] for run in client.runs("nightly")] == ["running", "running"]
+        found = client.runs("nightly")
+        assert [run["state"] for run in found] == ["running", "running"]
+        monkeypatch.setattr("service.client.calls.RUNS_PAGE", 1)
+        assert client.runs("nightly") == found, "page by page"
+        assert client.runs("nightly", limit=1) == found[:1]
 
 
 def test_a_stored_regression_is_run_listed_promoted_and_deleted(ask: Command, write: Callable[..., str]) -> None:
