@@ -91,6 +91,27 @@ def test_a_weaker_candidate_is_caught_and_an_equal_one_passes(bench: Bench, regr
     assert job.labels == {"branch": "main", "regression": "nightly", "run": run.id, "test": "two seats"}
 
 
+def test_a_job_restarted_after_the_verdict_stops_where_it_stopped_and_changes_no_verdict(
+    bench: Bench, regressions: Regressions
+) -> None:
+    regressions.put(regression(versus("lightest", "heaviest")))
+    run = regressions.start("nightly")
+    (report,) = play_out(bench, regressions, run)
+    known, counted = regressions.store.outcome(run.id), bench.ledger.tallies(report.job)
+    bench.ledger.restart(report.job)
+    while not bench.ledger.job(report.job).is_finished:
+        bench.ledger.sweep()
+        while (bench.held or bench.sent) and (lease := bench.claim().lease) is not None:
+            played = Table(bench.ledger.spec(lease.job_id)).play(lease.first, lease.last)
+            assert played is not None
+            bench.ledger.record(lease, played, "one")
+            bench.ledger.fold()
+        regressions.advance()
+    assert bench.ledger.tallies(report.job) == counted
+    assert bench.ledger.job(report.job).matches_done == report.matches
+    assert regressions.store.outcome(run.id) == known
+
+
 def test_each_of_two_tests_gets_half_of_beta() -> None:
     spec = regression(versus("heaviest", "heaviest"), versus("double", "heaviest", name="b"), alpha=0.04, beta=0.1)
     assert (spec.sequential(0).alpha, spec.sequential(0).beta) == (0.04, 0.05)
