@@ -5,7 +5,7 @@ import subprocess
 
 from service.settings import ServiceSettings
 from tests.deploy.manifests import PREVIOUS, SECRETS, documents
-from tests.deploy.watching import ROOT, check_command
+from tests.deploy.watching import ROOT, check_command, program
 from workers.jobs.keys import LEASE_TERMS
 
 TEXT = (ROOT / "deploy/OPERATIONS.md").read_text()
@@ -19,6 +19,17 @@ def test_shell_can_be_read() -> None:
     for script in SHELL:
         said = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
         assert said.returncode == 0, said.stderr
+
+
+def test_the_image_of_ones_own_is_made_of_this_one() -> None:
+    (own,) = re.findall(r"```dockerfile\n(.*?)```", TEXT, re.S)
+    said = subprocess.run([program("hadolint"), "-"], input=own, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout + said.stderr
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    users = re.findall(r"^USER (\S+)$", own, re.M)
+    assert users[-1:] == re.findall(r"^USER (\S+)$", image, re.M)
+    (tag,) = re.findall(r"^FROM (\S+)$", own, re.M)
+    assert tag in (ROOT / "deploy/compose.yaml").read_text()
 
 
 def test_commands_exist() -> None:
