@@ -14,6 +14,8 @@ from workers.stats.ratings import NEVER_MET, ONE_SIDED
 
 SCENARIOS_LIVE: Final = 500
 """A job of more scenarios shows its fields once it has ended: they are read whole for every picture."""
+POLICIES_SHOWN: Final = 24
+"""Of a larger field, those that are rated best: everybody against everybody is more than a page holds."""
 HEAT_STEPS: Final = 10
 """Shades of a pair's cell, from nothing won (0) over an equal share (half way) to everything won."""
 
@@ -45,10 +47,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class FieldTable:
-    """A field: its rows, and why it has no ratings (by `REASONS`), or how far they are from what was measured."""
+    """A field of `count` policies: rows of the best, and why it has no ratings (by `REASONS`), or how far these are from
+    what was measured."""
 
     ruleset: str
     players: int
+    count: int
     rows: tuple[Row, ...]
     unrated: str | None
     chi_squared: float | None
@@ -67,19 +71,20 @@ def _table(field: Mapping[str, Any]) -> FieldTable:
     order = list(range(len(field["policies"])))
     if rated:
         order.sort(key=lambda place: -rated["policies"][place]["points"])
-    rows = tuple(_row(field, order, rank) for rank in range(len(order)))
+    shown = order[:POLICIES_SHOWN]
+    met = {(pair["one"], pair["other"]): pair["scenario"] for pair in field["pairs"]}
+    rows = tuple(_row(field, met, shown, rank) for rank in range(len(shown)))
     fit = (rated["chi_squared"], rated["degrees"]) if rated else (None, None)
     return FieldTable(
-        short_name(field["ruleset"]), field["players"], rows, field["unrated"] and REASONS[field["unrated"]], *fit
+        short_name(field["ruleset"]), field["players"], len(order), rows, field["unrated"] and REASONS[field["unrated"]], *fit
     )
 
 
-def _row(field: Mapping[str, Any], order: Sequence[int], rank: int) -> Row:
+def _row(field: Mapping[str, Any], met: Mapping[tuple[int, int], int], order: Sequence[int], rank: int) -> Row:
     place = order[rank]
     rating = field["ratings"]["policies"][place] if field["ratings"] else None
     reach = (rating["ci95"][1] - rating["ci95"][0]) / 2 if rating else None
     equal = 1 / 2 if resolve_ruleset(field["ruleset"], field["players"]).partners else 1 / field["players"]
-    met = {(pair["one"], pair["other"]): pair["scenario"] for pair in field["pairs"]}
     cells = tuple(_cell(field, met, place, other, equal) for other in order)
     return Row(rank + 1, short_name(field["policies"][place]), rating and rating["points"], reach, cells)
 

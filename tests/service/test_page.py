@@ -189,6 +189,22 @@ def test_a_tournament_shows_its_ratings_and_pairs(http: httpx2.Client, hands: Ha
     assert "Tournament" not in load(http, f"/jobs/{http.post('/v1/jobs', json={'matrix': matrix}).json()['id']}").words
 
 
+def test_a_large_field_shows_its_best(http: httpx2.Client, hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = {"players": [2], "policies": ["random", "lightest", {"prefer": ["double", "heaviest"]}, "heaviest"], "matches": 96}
+    job = http.post("/v1/jobs", json={"seed": 7, "matrix": matrix}).json()["id"]
+    hands.work()
+    assert "are shown" not in load(http, f"/jobs/{job}").words
+    monkeypatch.setattr(tournament, "POLICIES_SHOWN", 2)
+    page = load(http, f"/jobs/{job}")
+    assert "2 of 4 policies are shown; all of them: Results as JSON" in page.words
+    (field,) = http.get(f"/v1/jobs/{job}/results").json()["tournament"]
+    ranked = sorted(field["ratings"]["policies"], key=lambda rating: -float(rating["points"]))
+    assert len(page.of("abbr")) == 2
+    for rank, rating in enumerate(ranked, 1):
+        name = "prefer double, heaviest" if isinstance(rating["policy"], dict) else rating["policy"]
+        assert (f"{rank}. {name}" in page.words) == (rank <= 2)
+
+
 @pytest.mark.parametrize(("path", "allowed"), [("/jobs", "POST"), ("/jobs/x/cancel", "POST"), ("/workers", "GET, HEAD")])
 def test_what_a_page_cannot_do_is_told(http: httpx2.Client, path: str, allowed: str) -> None:
     answer = http.request("GET" if allowed == "POST" else "PUT", path)
