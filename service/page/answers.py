@@ -67,10 +67,8 @@ def _no_page(words: Words, error: BlockyardError) -> Response:
     match error:
         case NotFound():
             return trouble(words, 404, "not_found", "nothing_here", str(error))
-        case Conflict():
+        case Conflict() | PlayFailed():  # a policy that fails as it did then is no fault of the service
             return trouble(words, 409, "not_replayed", None, str(error))
-        case PlayFailed():
-            return trouble(words, 500, "not_replayed", None, str(error))
         case LedgerUnavailable():
             return trouble(words, 503, "redis_away", "no_answer", str(error), retry=True)
         case _:

@@ -233,7 +233,7 @@ def test_a_match_in_which_a_policy_fails_has_a_page_that_says_so(
     http: httpx2.Client, job: str, turns: threading.Semaphore
 ) -> None:
     turns.release()
-    page = load(http, f"{job}/0/matches/7", 500)
+    page = load(http, f"{job}/0/matches/7", 409)
     assert "It cannot be played again here" in page.words
     assert "seat 1 chose [0|0], which is not legal" in page.words
 
