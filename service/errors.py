@@ -97,7 +97,7 @@ def domain_problem(error: BlockyardError) -> Response:
             headers = {"Retry-After": str(RETRY_SECONDS)}
             return problem(503, detail, kind="ledger-unavailable", title="Redis unavailable", headers=headers)
         case PlayFailed():
-            return problem(500, str(error), kind="play-failed", title="A policy failed")
+            return problem(409, str(error), kind="play-failed", title="A policy failed")
         case _:
             return problem(500, str(error), kind="error", title="Error")
 

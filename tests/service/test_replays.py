@@ -9,8 +9,10 @@ import orjson
 import pytest
 import redis
 
+from service.routes import replays
 from service.schemas.replays import MatchLine, Replay
 from tests.service.running import Hands, Service
+from workers.errors import PlayFailed
 from workers.jobs.keys import job_key
 
 JOB: dict[str, Any] = {
@@ -115,3 +117,15 @@ def test_a_round_is_drawn_tile_by_tile(http: httpx2.Client, job: str) -> None:
         assert len(drawn) == sum(each.placement is not None for each in plies[:ply])
     whole = http.get(f"{job}/0/matches/0/rounds/0.svg")
     assert whole.content == answer.content
+
+
+def test_a_policy_that_fails_again_is_no_fault_of_the_service(
+    http: httpx2.Client, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PlayFailed("match 7: seat 1 chose [0|0], which is not legal")
+
+    monkeypatch.setattr(replays, "replay_document", fail)
+    answer = http.get(f"{job}/0/matches/7")
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:blockyard:problem:play-failed")
+    assert "seat 1 chose [0|0]" in answer.json()["detail"]
