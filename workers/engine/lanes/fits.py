@@ -126,6 +126,24 @@ def fits_of(masks: Masks) -> Fits:
         here = least if sized(kept & suit) == zero else signed(count)
         return here if here > highest else highest
 
+    @compiled(inline=True)
+    def _highest_kept(
+        n0: Bits, n1: Bits, n2: Bits, n3: Bits, n4: Bits, n5: Bits, n6: Bits, n7: Bits, n8: Bits, n9: Bits, kept: Bits,
+    ) -> Any:  # fmt: skip
+        """The greatest count among the suits of kept tiles."""
+        highest = _highest_of(n0, kept, s0, least)
+        highest = _highest_of(n1, kept, s1, highest)
+        highest = _highest_of(n2, kept, s2, highest)
+        highest = _highest_of(n3, kept, s3, highest)
+        highest = _highest_of(n4, kept, s4, highest)
+        highest = _highest_of(n5, kept, s5, highest)
+        highest = _highest_of(n6, kept, s6, highest)
+        if is_wide:
+            highest = _highest_of(n7, kept, s7, highest)
+            highest = _highest_of(n8, kept, s8, highest)
+            highest = _highest_of(n9, kept, s9, highest)
+        return highest
+
     def _fitting_pass(own: bool, fewest: bool) -> Callable[..., Any]:
         """The pass for tiles that fit a new end: the own ones but for the placed tile, or the unseen ones.
 
@@ -163,28 +181,8 @@ def fits_of(masks: Masks) -> Fits:
                 plain_left, plain_right = sized(kept_left & ~special), sized(kept_right & ~special)
                 apart = sized(sized(tiles ^ flip) & ~either)
                 n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(apart)
-                high_left = _highest_of(n0, plain_left, s0, least)
-                high_left = _highest_of(n1, plain_left, s1, high_left)
-                high_left = _highest_of(n2, plain_left, s2, high_left)
-                high_left = _highest_of(n3, plain_left, s3, high_left)
-                high_left = _highest_of(n4, plain_left, s4, high_left)
-                high_left = _highest_of(n5, plain_left, s5, high_left)
-                high_left = _highest_of(n6, plain_left, s6, high_left)
-                if is_wide:
-                    high_left = _highest_of(n7, plain_left, s7, high_left)
-                    high_left = _highest_of(n8, plain_left, s8, high_left)
-                    high_left = _highest_of(n9, plain_left, s9, high_left)
-                high_right = _highest_of(n0, plain_right, s0, least)
-                high_right = _highest_of(n1, plain_right, s1, high_right)
-                high_right = _highest_of(n2, plain_right, s2, high_right)
-                high_right = _highest_of(n3, plain_right, s3, high_right)
-                high_right = _highest_of(n4, plain_right, s4, high_right)
-                high_right = _highest_of(n5, plain_right, s5, high_right)
-                high_right = _highest_of(n6, plain_right, s6, high_right)
-                if is_wide:
-                    high_right = _highest_of(n7, plain_right, s7, high_right)
-                    high_right = _highest_of(n8, plain_right, s8, high_right)
-                    high_right = _highest_of(n9, plain_right, s9, high_right)
+                high_left = _highest_kept(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, plain_left)
+                high_right = _highest_kept(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, plain_right)
                 of_left, of_right = signed(ones(sized(tiles & left))), signed(ones(sized(tiles & right)))
                 shared = of_left if equal else whole(0 if sized(tiles & both) == zero else 1)
                 most = whole(most_apart_equal if equal else most_apart)
