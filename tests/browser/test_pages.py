@@ -1,5 +1,6 @@
 """Every page as people see it: light and dark, on a telephone and a wide screen, in three languages, also after a reload."""
 
+import sys
 import threading
 from itertools import product
 from typing import Literal
@@ -118,6 +119,7 @@ def test_a_page_is_painted_at_once(browser: Browser, site: Site, name: str) -> N
             found.append(page.evaluate(PAINTED))
             context.close()
     bare, painted = (min(found) for found in seconds.values())
+    sys.stdout.write(f"{name}: painted after {painted:.2f} s, bare text after {bare:.2f} s\n")
     assert painted < max(FIRST_PAINT_SECONDS, 6 * bare), seconds
 
 
