@@ -66,8 +66,9 @@ A line that nobody can continue ends its round as soon as it is there, and its c
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
-Measured so beside plain scalar C (best of 10 turns, processor time, an AVX2 machine with other work): `random` 5.0 at 2
-players, 2.8 at 3, 2.7 at 4; `heaviest` against `random` 5.5; `linear` against itself 1.1 of what C plays at random.
+Measured beside plain scalar C on a quiet AVX2 machine without AVX-512 (best of 9 turns each, by the clock): `random` 4.9 at 2
+players, 2.5 at 3, 2.6 at 4 (medians 4.2, 2.5 and 2.4); `heaviest` against `random` 5.2; `linear` against itself 0.95 of what C
+plays at random.
 
 A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 24
 turns): lightest 0.7, equal ends and no follow-up 1.0, distinct 1.2, next or other lacks 1.1, mobility and unseen 1.4;
