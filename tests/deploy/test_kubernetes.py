@@ -73,13 +73,15 @@ def one(found: list[Document], kind: str, name: str) -> Document:
 
 def rule(found: list[Document]) -> Document:
     """The first rule."""
-    return one(found, "PrometheusRule", "blockyard")["spec"]["groups"][0]["rules"][0]  # type: ignore[no-any-return]
+    first: Document = one(found, "PrometheusRule", "blockyard")["spec"]["groups"][0]["rules"][0]
+    return first
 
 
 def trigger(found: list[Document]) -> Document:
     """What the workers' number follows."""
     (only,) = one(found, "ScaledObject", "worker")["spec"]["triggers"]
-    return only["metadata"]  # type: ignore[no-any-return]
+    metadata: Document = only["metadata"]
+    return metadata
 
 
 def processes(found: list[Document]) -> int:

@@ -199,7 +199,7 @@ def work_under_watch(
         moving.wait()
         for query in scaling_queries():
             assert (prometheus.value(f"max_over_time(({query})[5m:500ms])") or 0) > 0, "workers are wanted while there is work"
-            poll(lambda query=query: prometheus.value(query) == 0, pause=0.2)  # type: ignore[misc]
+        poll(lambda: all(prometheus.value(query) == 0 for query in scaling_queries()), pause=0.2)
         http.close()
 
 

@@ -64,21 +64,14 @@ _OTHER_LACKS, _NO_FOLLOW_UP = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP
 # Places in an encoded program.
 _FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
 _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
-_AT_ONCE = 2
-"""Places that are written whether they are set or not where few are: more in eight lanes are rare."""
 _BYTES_TO_BITS = np.uint64(0x0102_0408_1020_4080)
 """Times eight bytes of 0 or 1: gathers them in the highest byte."""
 PLACES_OF_BITS = np.array(
-    [sum(place << 4 * rank for rank, place in enumerate(p for p in range(8) if bits >> p & 1)) for bits in range(256)],
-    np.uint64,
-)
-"""By eight bits: the places of the set ones, four bits each, from the lowest."""
-SHORTS_OF_BITS = np.array(
-    [sum((int(PLACES_OF_BITS[bits]) >> 4 * rank & 15) << 16 * (rank - half) for rank in range(half, half + 4))
+    [sum(place << 16 * rank for rank, place in enumerate([p for p in range(8) if bits >> p & 1][half : half + 4]))
      for bits in range(256) for half in (0, 4)],
     np.uint64,
 )  # fmt: skip
-"""The same with sixteen bits each, in two words."""
+"""By eight bits: the places of the set ones from the lowest, sixteen bits each, in two words."""
 _FOUR, _FOUR_SHORTS = np.uint64(4), np.uint64(0x0001_0001_0001_0001)
 _SMALL_HAND, _USUAL_HAND = 5, 7
 """The largest hands that `play_random_five` and `play_random_seven` take."""
@@ -118,36 +111,19 @@ def _begin_matches(
 
 
 @compiled()
-def _gather(marks: Words, packed: Words, over: Words) -> int:
-    """The lanes whose round has ended, in order, into `over`; returns how many.
+def _gather(marks: Words, packed: Words, lanes: Shorts) -> int:
+    """The marked lanes, in order, into `lanes`; returns how many.
 
-    Eight lanes at a time: their marks, a byte each, become the bits of a number, which says where the set ones are.
+    Eight at a time: their marks, a byte each, become the bits of a number, which says where the set ones are. All eight places
+    are written, four at once, and as many count as are set.
     """
     count = uint64(0)
     for number in range(LANES // MARKS):
         group = uint64(number)
         bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
-        places = packed[bits]
-        first = group * uint64(MARKS)
-        for position in range(_AT_ONCE):
-            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
-        found = word(ones(bits))
-        for position in range(_AT_ONCE, whole(found)):
-            over[count + uint64(position)] = first + ((places >> uint64(4 * position)) & uint64(7))
-        count += found
-    return whole(count)
-
-
-@compiled()
-def _gather_many(marks: Words, packed: Words, over: Shorts) -> int:
-    """The same where many lanes are marked: all eight places are written, four at once, and as many count as are set."""
-    count = uint64(0)
-    for number in range(LANES // MARKS):
-        group = uint64(number)
-        bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
         first = group * uint64(MARKS) * _FOUR_SHORTS
-        write_four(over, count, packed[bits + bits] + first)
-        write_four(over, count + _FOUR, packed[bits + bits + _ONE] + first)
+        write_four(lanes, count, packed[bits + bits] + first)
+        write_four(lanes, count + _FOUR, packed[bits + bits + _ONE] + first)
         count += word(ones(bits))
     return whole(count)
 
@@ -242,7 +218,7 @@ def matches(masks: Masks) -> Callable[..., None]:
             lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
 
     @compiled()
-    def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Words, ending: int, take: bool) -> None:
+    def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Shorts, ending: int, take: bool) -> None:
         if rules[PLAYERS] == 2:
             judge_2(rows, records, table, over, ending, rules[NET], take)
         elif rules[PLAYERS] == 3:
@@ -289,13 +265,13 @@ def matches(masks: Masks) -> Callable[..., None]:
             feature, fewest = code >> 1, code & 1
             if feature in (_MOBILITY, _UNSEEN):
                 mark_undecided(rows, ended)
-                count = _gather_many(marks, SHORTS_OF_BITS, rivals)
+                count = _gather(marks, PLACES_OF_BITS, rivals)
                 _prefer_fits(rows, table, rivals, count, openings, first_opening, opened, feature, fewest)
             else:
                 _prefer(rows, feature, fewest)
         if programs[place, _HAS_WEIGHTS]:
             mark_rivals(rows, ended)
-            narrow_weighted(rows, rivals, _gather_many(marks, SHORTS_OF_BITS, rivals), _weights(programs, place))
+            narrow_weighted(rows, rivals, _gather(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
         if kind == _RANDOM and most <= _USUAL_HAND:
             finish_random_seven(rows, ended)
         elif kind == _RANDOM:
@@ -386,7 +362,7 @@ def matches(masks: Masks) -> Callable[..., None]:
             if to_draw:
                 lay_stocks(rows, due, first, opened)
                 mark_drawers(rows, ended)
-                drawers = _gather_many(marks, SHORTS_OF_BITS, drawing)
+                drawers = _gather(marks, PLACES_OF_BITS, drawing)
                 shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
             _play(
                 rules, most, programs, turn, reads_table, rows, addresses, marks, ended, rivals, table, due, first, opened, row

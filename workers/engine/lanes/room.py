@@ -53,10 +53,10 @@ class Room(NamedTuple):
     due: Words
     """By place of the lineup: lanes whose leader plays its program."""
     dues: Integers
-    over: Words
+    over: Shorts
     """Lanes whose round has ended."""
     rivals: Shorts
-    """Lanes in which more than one placement is kept."""
+    """Lanes that still have a choice."""
     stocks: Bytes
     drawing: Shorts
     """Lanes that draw."""
@@ -84,7 +84,7 @@ def make_room(masks: Masks, ruleset: Ruleset) -> Room:
         done=np.zeros(LANES + 1, np.uint64),
         due=np.zeros(MAX_SEATS * LANES, np.uint64),
         dues=np.zeros(MAX_SEATS, np.int64),
-        over=np.zeros(LANES + MARKS, np.uint64),
+        over=np.zeros(LANES + MARKS, np.uint16),
         rivals=np.zeros(LANES + MARKS, np.uint16),
         stocks=np.zeros(LANES * STOCK_WIDTH, np.uint8),
         drawing=np.zeros(LANES + MARKS, np.uint16),

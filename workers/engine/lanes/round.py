@@ -50,6 +50,7 @@ from workers.engine.lanes.layout import (
     Masks,
     Rows,
     Scores,
+    Shorts,
 )
 from workers.engine.scalar.bits import lowest, whole, word
 from workers.engine.scalar.layout import (
@@ -178,7 +179,7 @@ def rounds_of(masks: Masks) -> Rounds:
         players = np.uint64(number_of_players)
 
         @compiled()
-        def judge(rows: Rows, records: Integers, table: Rows, lanes: Words, count: int, net: int, take: bool) -> None:
+        def judge(rows: Rows, records: Integers, table: Rows, lanes: Shorts, count: int, net: int, take: bool) -> None:
             """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
 
             `net` is whether a winner by lightness pays for the own hand; `take` is whether to take the hands off the lanes,
@@ -186,7 +187,7 @@ def rounds_of(masks: Masks) -> Rounds:
             """
             for number in range(count):
                 column = uint64(number)
-                lane = lanes[column]
+                lane = uint64(lanes[column])
                 place = word(records[lane * RECORD + FIRST_ROW])
                 for distance in range(number_of_players):
                     table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
@@ -262,7 +263,7 @@ def _leads_next(kind: int, players: Word, table: Rows, column: Word, leader: Wor
 
 @compiled()
 def settle(
-    rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Words, count: int,
+    rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Shorts, count: int,
     hands: Words, totals: Integers, fresh: Words, done: Words,
 ) -> tuple[int, int]:  # fmt: skip
     """Keep the points and next leaders of judged rounds and count them all, but for their plies, in `totals`.
@@ -280,7 +281,7 @@ def settle(
     going_on = finished = all_held = all_tied = all_led = _ZERO
     for number in range(count):
         column = uint64(number)
-        lane = lanes[column]
+        lane = uint64(lanes[column])
         record = lane * RECORD
         leader = word(records[record + LEADER])
         ahead = uint64(table[_AHEAD + column])

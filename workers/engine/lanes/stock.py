@@ -100,10 +100,10 @@ def stocks_of(masks: Masks) -> Stocks:
             rows[_UNION + lanes[first + uint64(number)]] |= to_draw_mark
 
     @compiled()
-    def take_stocks(rows: Rows, lanes: Words, count: int) -> None:
+    def take_stocks(rows: Rows, lanes: Shorts, count: int) -> None:
         """There is nothing more to draw in the first `count` of `lanes`, whose rounds are over."""
         for number in range(count):
-            rows[_UNION + lanes[uint64(number)]] &= not_drawable
+            rows[_UNION + uint64(lanes[uint64(number)])] &= not_drawable
 
     @compiled()
     def mark_drawers(rows: Rows, marks: Bytes) -> None:
