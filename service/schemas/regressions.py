@@ -116,7 +116,10 @@ class RunsQuery(Query):
     """Which runs to list, newest first."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: Annotated[str | None, Field(max_length=MAX_NAME, description="`next_cursor` of the page before.")] = None
+    cursor: Annotated[
+        str | None,
+        Field(max_length=MAX_NAME, description="`next_cursor` of the page before: the run that those wanted follow."),
+    ] = None
 
 
 class TestAnswer(Answer):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from workers.errors import InvalidInput, NotFound
+from workers.errors import NotFound
 from workers.jobs.keys import ROOT
 from workers.jobs.ledger import Ledger
 from workers.regressions.spec import RegressionSpec
@@ -151,11 +151,11 @@ class RegressionStore:
 
     def runs(self, name: str, limit: int = RUNS_PAGE, after: str | None = None) -> list[Run]:
         """A regression's runs, newest first, those that follow the run `after` where one is named; all where `limit` is
-        negative. Raises `InvalidInput` where the regression has no run `after`."""
+        negative. Raises `NotFound` where the regression has no run `after`: it may have had one, and been deleted since."""
         with self.ledger.store.reading() as redis:
             place: Any = redis.zrevrank(runs_key(name), after) if after is not None else -1
             if place is None:
-                raise InvalidInput.at("cursor", f"must be `next_cursor` of a page of these runs, not {after!r}")
+                raise NotFound(f"cursor: there is no run {after!r} of the regression {name} for others to follow")
             ids: Any = redis.zrevrange(runs_key(name), place + 1, limit if limit < 0 else place + limit)
         stored = self._fields([run_id.decode() for run_id in ids], "document")
         # A run whose regression was deleted in between has no document any more.
