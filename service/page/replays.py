@@ -10,7 +10,7 @@ from service.laying import NARROW_ROW, ROW, ends_of
 from service.page.rendering import LatePage, render_in_parts
 from service.page.words import Words
 from service.replaying import Table, table_of
-from workers.engine.play import replay_match
+from workers.engine.play import replay_compiles, replay_match
 from workers.engine.reference import MatchRecord, Ply, RoundRecord
 from workers.engine.replay import Port
 from workers.engine.tiles import Tile, hand_pips, tile_name
@@ -62,7 +62,7 @@ def matches_page(words: Words, ledger: Ledger, job_id: str, index: int, first: i
     rows = (_row(table, number) for number in range(first, last + 1))
     return render_in_parts(
         words, "matches.html", job=record, index=index, rows=rows, count=count, first=first, last=last,
-        players=table.scenario.players, ruleset=short_name(table.scenario.ruleset),
+        players=table.scenario.players, ruleset=short_name(table.scenario.ruleset), compiles=replay_compiles(table.lineup),
         earlier=max(0, first - MATCHES_SHOWN) if first else None,
         later=first + MATCHES_SHOWN if first + MATCHES_SHOWN < count else None,
     )  # fmt: skip
@@ -78,7 +78,10 @@ def replay_page(
     """
     record, table = ledger.job(job_id), table_of(ledger, job_id, index)
     table.address(number)
-    known = {"job": record, "index": index, "match": number, "round": round_number, "last_match": table.scenario.matches - 1}
+    known = {
+        "job": record, "index": index, "match": number, "round": round_number, "last_match": table.scenario.matches - 1,
+        "compiles": replay_compiles(table.lineup),
+    }  # fmt: skip
 
     def rest(**found: Any) -> str:
         _, *parts = render_in_parts(words, "replay.html", **known, **found)

@@ -21,7 +21,12 @@ from workers.settings import Settings
 
 @pytest.fixture(scope="module")
 def running(redis_server: RedisServer) -> Iterator[Service]:
-    """One API for the tests of a file: left running, it would fold and sweep among the tests of the ledger."""
+    """One API for the tests of a file: left running, it would fold and sweep among the tests of the ledger.
+
+    It begins on an empty database: else it would move runs of an earlier file on, while the first test believes it empty.
+    """
+    with redis.Redis(port=redis_server.port) as client:
+        client.flushall()
     with serving(redis_server.url) as service:
         yield service
 

@@ -17,6 +17,7 @@ from service.schemas.replays import Replay, RoundAnswer
 from tests.servers import PATIENCE
 from tests.service.running import Service
 from tests.service.test_page import EVIL, Elements, load
+from workers.engine.compile import SEARCH_KERNEL
 from workers.engine.play import Lineup, replay_match
 from workers.engine.reference import MatchRecord
 from workers.errors import PlayFailed
@@ -210,6 +211,23 @@ def test_a_replay_that_takes_long_shows_its_head_at_once(http: httpx2.Client, jo
     assert again.text == read
     assert "Content-Length" in again.headers
     assert "Ply 4 of" in load(http, path.replace("ply=3", "ply=4")).words
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_whoever_waits_for_a_compiler_is_told(
+    http: httpx2.Client, turns: threading.Semaphore, monkeypatch: pytest.MonkeyPatch, cold: bool
+) -> None:
+    monkeypatch.setattr("workers.engine.play.is_cold", lambda kernel: cold and kernel == SEARCH_KERNEL)
+    search = {"name": "pimc", "worlds": 2}
+    scenarios = [{"policies": [policy, "heaviest"], "matches": 2} for policy in (search, "random")]
+    path = f"/jobs/{http.post('/v1/jobs', json={'scenarios': scenarios}).json()['id']}/scenarios"
+    for scenario, waits in ((0, cold), (1, False)):  # plain programs are replayed literally
+        for page in ("matches", "matches/0"):
+            with http.stream("GET", f"{path}/{scenario}/{page}") as answer:
+                parts = answer.iter_text()
+                note = read_until(parts, "played again").partition("note playing")[2]
+                assert ("has to be compiled first" in read_until(parts, "</p>", note)) == waits
+                turns.release(2)
 
 
 @pytest.mark.parametrize(

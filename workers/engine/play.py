@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.compile import SEARCH_KERNEL, WIDE_KERNEL, warm
+from workers.engine.compile import SEARCH_KERNEL, WIDE_KERNEL, is_cold, warm
 from workers.engine.policies import Policy, resolve_policy
 from workers.engine.policies.own import is_literal
 from workers.engine.reference import MatchRecord, play_match
@@ -158,7 +158,7 @@ def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
 
     Where a policy searches, which takes long literally, the kernel says what it chose.
     """
-    if lineup.is_quick or kernel_of(lineup.ruleset, lineup.policies) == LITERAL:
+    if _replays_literally(lineup):
         return replay_literally(lineup, block, rotation)
     from workers.engine.scalar.door import choices_of
 
@@ -167,6 +167,15 @@ def replay_match(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
     seated = tuple(lineup.policies[place] for place in lineup.seated(rotation))
     chosen = choices_of(Lineup(lineup.ruleset, seated, 1, lineup.seed), block)
     return play_match(lineup.ruleset, lineup.seed, block, [lambda _view, _random: next(chosen)] * lineup.ruleset.players)
+
+
+def replay_compiles(lineup: Lineup) -> bool:
+    """Whether `replay_match` has to compile a kernel first, which takes a minute or more."""
+    return not _replays_literally(lineup) and is_cold(SEARCH_KERNEL)
+
+
+def _replays_literally(lineup: Lineup) -> bool:
+    return lineup.is_quick or kernel_of(lineup.ruleset, lineup.policies) == LITERAL
 
 
 def replay_literally(lineup: Lineup, block: int, rotation: int) -> MatchRecord:
