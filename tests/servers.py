@@ -50,9 +50,12 @@ def is_ready(url: str, workers: int = 0) -> bool:
 def named_children(supervisor: int) -> dict[str, psutil.Process]:
     """The children of a `blockyard up` by what they are."""
     found = {}
-    for child in psutil.Process(supervisor).children():
+    parent = psutil.Process(supervisor)
+    for child in parent.children():
         with suppress(psutil.NoSuchProcess, FileNotFoundError):  # it has just ended
             words = child.cmdline()
+            if words in ([], parent.cmdline()):
+                continue  # it has just begun, and is not yet what it is to be
             name = next((word for word in ("api", "worker", "scheduler", "service.local.keeper") if word in words), "redis")
             if name == "worker":  # of which there may be two, each with a log of its own
                 name = Path(f"/proc/{child.pid}/fd/1").readlink().stem

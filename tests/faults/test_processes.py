@@ -1,6 +1,7 @@
 """Processes of the service are killed while a job is under way; the supervisor brings them back."""
 
 import signal
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
@@ -10,6 +11,7 @@ import redis
 from tests.faults.proxy import Command, Cut
 from tests.faults.yard import CHUNKS, SETTINGS, Trial, Up, Yard, make_spec, start_up
 from tests.servers import poll
+from workers.jobs.ledger import Ledger
 from workers.jobs.queue import open_ledger
 from workers.settings import Settings
 
@@ -91,43 +93,62 @@ def test_a_worker_asked_to_stop_loses_nothing(yard: Yard, up: Up) -> None:
     trial.prove()
 
 
-BIG_CHUNKS = 120
+BIG_CHUNKS = 360
 BIG_CHUNK_BLOCKS = 6000
 
 
 def test_the_supervisor_is_killed_and_up_goes_on_with_the_same_data(tmp_path: Path) -> None:
-    up = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
-    ledger = open_ledger(Settings(redis_url=own_redis_url(up), **SETTINGS))
     spec = make_spec(77, BIG_CHUNKS, BIG_CHUNK_BLOCKS)
-    before = ledger.figures()
-    with up.client as client:
-        assert client.jobs()["items"] == []
-    trial = Trial(ledger, spec, ledger.submit(spec)[0].id, before)
-    trial.until_recorded(BIG_CHUNKS // 10)
-    # Redis alone first, which its supervisor starts again on its append-only file.
-    victim = up.children()["redis"]
-    victim.kill()
-    poll(lambda: up.has_new("redis", victim.pid), 60)
-    poll(lambda: answers(own_redis_url(up)), 60)
-    trial.until_recorded(BIG_CHUNKS // 4)
-    assert not ledger.job(trial.job_id).is_finished
-    up.kill()
-    again = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
-    trial.ledger = open_ledger(Settings(redis_url=own_redis_url(again), **SETTINGS))
-    try:
+    with ExitStack() as started:
+        up = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
+        started.callback(up.stop)
+        ledger = open_ledger(Settings(redis_url=own_redis_url(up), **SETTINGS))
+        before = ledger.figures()
+        with up.client as client:
+            assert client.jobs()["items"] == []
+        trial = Trial(ledger, spec, ledger.submit(spec)[0].id, before)
+        trial.until_recorded(BIG_CHUNKS // 30)
+        # Redis alone first, which its supervisor starts again on its append-only file.
+        victim = up.children()["redis"]
+        victim.kill()
+        poll(lambda: up.has_new("redis", victim.pid), 60)
+        poll(lambda: answers(own_redis_url(up)), 60)
+        trial.until_recorded(BIG_CHUNKS // 12)
+        poll(lambda: stopped_amid_a_chunk(up, ledger))
+        assert not ledger.job(trial.job_id).is_finished
+        up.kill()
+        again = start_up(tmp_path, chunk_blocks=BIG_CHUNK_BLOCKS)
+        started.callback(again.stop)
+        trial.ledger = open_ledger(Settings(redis_url=own_redis_url(again), **SETTINGS))
         trial.prove(BIG_CHUNKS)
         assert trial.count("abandoned") >= 1
         assert again.matches_total() == spec.matches
-    finally:
-        again.stop()
+
+
+def stopped_amid_a_chunk(up: Up, ledger: Ledger) -> bool:
+    """Stops all that play, and lets them go on if none of them was at a chunk."""
+    players = up.players()
+    for player in players:
+        player.suspend()
+    if ledger.figures().leased_chunks:
+        return True
+    for player in players:
+        player.resume()
+    return False
 
 
 def own_redis_url(up: Up) -> str:
-    """Where the Redis that `up` has started listens."""
-    words = up.children()["redis"].cmdline()
-    found = [word for word in words if ":" in word and word.rsplit(":", 1)[1].isdigit()]  # its process shows where it listens
-    port = words[words.index("--port") + 1] if "--port" in words else " ".join(found).rsplit(":", 1)[1].split()[0]
-    return f"redis://127.0.0.1:{port}/0"
+    """Where the Redis that `up` has started listens, once it does."""
+    ports: list[int] = []
+
+    def listens() -> bool:
+        with suppress(KeyError, psutil.NoSuchProcess):
+            sockets = up.children()["redis"].net_connections("inet")
+            ports[:] = [socket.laddr.port for socket in sockets if socket.status == psutil.CONN_LISTEN]
+        return bool(ports)
+
+    poll(listens, 60)
+    return f"redis://127.0.0.1:{ports[0]}/0"
 
 
 def answers(url: str) -> bool:
