@@ -1,6 +1,6 @@
 """The pages of replays: a scenario's matches, and any moment of one: the table, the hands, the passes and the scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -103,11 +103,13 @@ def _moment(words: Words, table: Table, number: int, round_number: int, ply: int
     shown = len(played.plies) if ply is None else ply
     if shown > len(played.plies):
         raise NotFound(f"There is no ply {shown}: the round has {len(played.plies)} plies.")
+    sides = {table.lineup.ruleset.side(seat) for seat in match.winners}
     return {
-        "winners": match.winners, "final": match.scores, "last_round": len(match.rounds) - 1, "ply": shown,
-        "plies": played.plies, "end": played.end, "is_over": shown == len(played.plies),
-        "seats": _seats(match, round_number, shown, _policies(table, number)), "stock": _stock(played, shown),
-        "draw_tile": draw_tile, "ports": ends_of(played.plies[:shown]) or (), **_drawings(words, played, shown),
+        "winners": match.winners, "shared": len(sides) > 1, "scorers": _scorers(table, played), "final": match.scores,
+        "last_round": len(match.rounds) - 1, "ply": shown, "plies": played.plies, "end": played.end,
+        "is_over": shown == len(played.plies), "seats": _seats(table, number, match, round_number, shown),
+        "stock": _stock(played, shown), "draw_tile": draw_tile, "ports": ends_of(played.plies[:shown]) or (),
+        **_drawings(words, played, shown),
     }  # fmt: skip
 
 
@@ -126,8 +128,17 @@ def _policies(table: Table, number: int) -> tuple[str, ...]:
     return tuple(short_name(policy) for policy in table.policies(table.lineup.seated(rotation)))
 
 
-def _seats(match: MatchRecord, number: int, shown: int, policies: Sequence[str]) -> list[SeatRow]:
+def _scorers(table: Table, played: RoundRecord) -> tuple[int, ...]:
+    """The seats to which a round's award goes: its winner's, with partners those of its side; none where nobody scores."""
+    ruleset, winner = table.lineup.ruleset, played.end.winner
+    if winner is None:
+        return ()
+    return tuple(seat for seat in range(ruleset.players) if ruleset.side(seat) == ruleset.side(winner))
+
+
+def _seats(table: Table, address: int, match: MatchRecord, number: int, shown: int) -> list[SeatRow]:
     played, plies = match.rounds[number], match.rounds[number].plies[:shown]
+    policies, scorers = _policies(table, address), _scorers(table, played)
     is_over = shown == len(played.plies)
     before = match.rounds[number - 1].scores if number else (0,) * len(policies)
     rows = []
@@ -145,7 +156,7 @@ def _seats(match: MatchRecord, number: int, shown: int, policies: Sequence[str])
             SeatRow(
                 seat, policy, tuple(hand), hand_pips(hand), passes, played.scores[seat] if is_over else before[seat],
                 played.end.credit[seat] if is_over else None, seat == played.leader,
-                is_over and seat == played.end.winner, bool(plies) and plies[-1].seat == seat,
+                is_over and seat in scorers, bool(plies) and plies[-1].seat == seat,
             )
         )  # fmt: skip
     return rows

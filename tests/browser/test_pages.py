@@ -16,6 +16,7 @@ from tests.browser.looking import faults, misfits, watch
 from tests.servers import PATIENCE
 from workers.engine.play import Lineup, replay_match
 from workers.engine.reference import MatchRecord
+from workers.errors import PlayFailed
 
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 WIDTHS = (360, 1440)
@@ -149,6 +150,32 @@ def test_a_page_is_painted_before_its_matches_are_played(
         begun.set()
         expect(page.locator(made)).to_have_count(10 if "tbody" in made else 1)
         expect(playing).to_be_hidden()
+        page.wait_for_load_state("load")
+        assert (misfits(page), faults(page)) == ([], [])
+        assert (seen.complaints, seen.elsewhere) == ([], [])
+    finally:
+        begun.set()
+        context.close()
+
+
+def test_a_match_in_which_a_policy_fails_is_told_of_late_too(
+    browser: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def fail(_lineup: Lineup, _block: int, _rotation: int) -> MatchRecord:
+        assert begun.wait(PATIENCE)
+        raise PlayFailed("seat 1 chose [0|0], which is not legal")
+
+    monkeypatch.setattr(service.replaying, "replay_match", fail)
+    context = browser.new_context(locale="en-GB", viewport={"width": 360, "height": 800})
+    try:
+        seen = watch(context, site.url)
+        page = seen.page
+        page.goto(f"{site.url}{site.paths['job']}/scenarios/0/matches/33", wait_until="commit")
+        expect(page.locator(".playing")).to_be_visible()
+        begun.set()
+        expect(page.locator(".alert")).to_contain_text("seat 1 chose [0|0]")
         page.wait_for_load_state("load")
         assert (misfits(page), faults(page)) == ([], [])
         assert (seen.complaints, seen.elsewhere) == ([], [])

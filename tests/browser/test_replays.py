@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from service.schemas.replays import Replay, RoundAnswer
 from tests.browser.conftest import SHARED, Site
-from tests.browser.looking import watch
+from tests.browser.looking import faults, misfits, watch
 
 DRAWN = """(kind) => {
   const drawing = document.querySelector(`svg.${kind}`);
@@ -124,6 +124,40 @@ def test_keys_and_links_move_through_a_round_and_share_it(browser: Browser, site
     other.goto(shared)
     expect(other.locator(".told strong")).to_contain_text("Ply 5 of")
     other.context.close()
+    context.close()
+
+
+def test_what_is_open_stays_open_from_ply_to_ply(browser: Browser, site: Site) -> None:
+    context = browser.new_context(locale="en-GB")
+    page = watch(context, site.url).page
+    page.goto(site.url + site.paths["replay"].partition("?")[0] + "?ply=0")
+    stock = page.locator(".seats details")
+    stock.locator("summary").click()
+    page.locator("#step-last").click()
+    expect(page.locator(".told strong")).not_to_contain_text("Ply 0 of")
+    expect(stock).to_have_attribute("open", "")
+    context.close()
+
+
+def test_a_move_that_gets_no_answer_leaves_the_moment_as_it_is(browser: Browser, site: Site) -> None:
+    context = browser.new_context(locale="en-GB", viewport={"width": 360, "height": 800})
+    seen = watch(context, site.url)
+    page, told = seen.page, seen.page.locator(".told strong")
+    page.goto(site.url + site.paths["dealt"])
+    page.locator("#step-on").click()
+    expect(told).to_contain_text("Ply 1 of")
+    page.route("**/matches/3?**", lambda route: route.abort())
+    page.locator("#ply").fill("6")
+    expect(page.get_by_role("alert")).to_contain_text("The service does not answer")
+    expect(told).to_contain_text("Ply 1 of")
+    assert page.locator("#ply").input_value() == "1"
+    assert page.url.endswith("ply=1")
+    assert (misfits(page), faults(page)) == ([], [])
+    page.unroute_all()
+    page.locator("#ply").fill("6")
+    expect(told).to_contain_text("Ply 6 of")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    assert [said for said in seen.complaints if "ERR_FAILED" not in said] == []
     context.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 import service.replaying
-from service.page import replays
+from service.page import answers, replays
 from service.schemas.replays import Replay, RoundAnswer
 from tests.servers import PATIENCE
 from tests.service.running import Service
@@ -55,6 +55,12 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
     for module in (replays, service.replaying):
         monkeypatch.setattr(module, "replay_match", slow)
     return allowed
+
+
+@pytest.fixture
+def whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are sent whole, however busy the machine: their status then tells what turned out."""
+    monkeypatch.setattr(answers, "WHOLE_SECONDS", PATIENCE)
 
 
 def read_until(parts: Iterator[str], wanted: str, read: str = "") -> str:
@@ -111,6 +117,28 @@ def test_any_moment_is_shown_as_the_api_has_it(http: httpx2.Client, job: str, sc
             assert len(tiles_in(html, f"Stock: {stock}")) == stock
 
 
+def test_partners_win_and_score_as_a_side(http: httpx2.Client, job: str) -> None:
+    replay = Replay.model_validate(http.get(f"/v1{job}/2/matches/1").json())
+    seats = ", ".join(map(str, replay.winners))
+    assert seats in ("0, 2", "1, 3")
+    scored = next(each for each in replay.rounds if each.winner is not None)
+    page = load(http, f"{job}/2/matches/1?round={scored.round}")
+    assert f"Seats {seats} win the match together in {len(replay.rounds)} round" in page.words
+    assert "share the match" not in page.words
+    side = [seat for seat in range(4) if scored.winner is not None and (seat - scored.winner) % 2 == 0]
+    assert f"The side of seats {side[0]}, {side[1]} adds {scored.credit[side[0]]}." in page.words
+    assert page.words.count("wins the round") == 2
+    single = load(http, f"{job}/0/matches/3")
+    assert re.search(r"Seat \d wins the match in \d+ rounds", single.words)
+
+
+def test_a_match_of_one_round_is_told_as_one(http: httpx2.Client) -> None:
+    ruleset = {"preset": "block", "ends": {"rounds": 1}}
+    body = {"seed": 5, "scenarios": [{"policies": ["heaviest", "random"], "matches": 2, "ruleset": ruleset}]}
+    path = f"/jobs/{http.post('/v1/jobs', json=body).json()['id']}/scenarios/0/matches/0"
+    assert "in 1 round, " in load(http, path).words
+
+
 def test_every_ply_is_a_link_away(http: httpx2.Client, job: str) -> None:
     path = f"{job}/0/matches/3?round=1&ply=0"
     plies = Replay.model_validate(http.get(f"/v1{job}/0/matches/3").json()).rounds[1].plies
@@ -146,6 +174,7 @@ def test_the_job_leads_to_its_matches(http: httpx2.Client, job: str) -> None:
     assert [f"{job}/{number}/matches" for number in range(4)] == [link for link in links if link and link.endswith("matches")]
 
 
+@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize(
     "path", ["9/matches", "9/matches/0", "0/matches/40", "0/matches?from=40", "0/matches/0?round=999", "0/matches/0?ply=99"]
 )
@@ -196,7 +225,9 @@ def test_a_list_arrives_row_by_row_as_matches_are_played(http: httpx2.Client, jo
     assert f"heaviest {line['scores'][line['policies'].index('heaviest')]}<" in row
 
 
-def test_a_replay_that_takes_long_shows_its_head_at_once(http: httpx2.Client, job: str, turns: threading.Semaphore) -> None:
+def test_a_replay_that_takes_long_shows_its_head_at_once(
+    http: httpx2.Client, job: str, turns: threading.Semaphore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = f"{job}/1/matches/2?round=1&ply=3"
     with http.stream("GET", path) as answer:
         assert (answer.status_code, answer.headers["Content-Language"]) == (200, "en")
@@ -206,6 +237,7 @@ def test_a_replay_that_takes_long_shows_its_head_at_once(http: httpx2.Client, jo
         assert "data-replay" not in read
         turns.release()
         read += "".join(parts)
+    monkeypatch.setattr(answers, "WHOLE_SECONDS", PATIENCE)
     # It is remembered: a neighbouring ply asks nobody to play, and the same one is the same page, sent whole.
     again = http.get(path)
     assert again.text == read
@@ -247,6 +279,7 @@ def test_what_turns_out_late_is_said_on_the_page(
     assert "data-replay" not in read
 
 
+@pytest.mark.usefixtures("whole")
 def test_a_match_in_which_a_policy_fails_has_a_page_that_says_so(
     http: httpx2.Client, job: str, turns: threading.Semaphore
 ) -> None:

@@ -3,10 +3,12 @@
 
 (() => {
   const slider = document.querySelector("[data-slider]");
+  if (!slider) return; // the match could not be played again
   const board = document.querySelector("[data-replay]");
   const range = slider.elements.ply;
   const announced = document.querySelector("[data-announced]");
-  let wanted = 0;
+  const unanswered = document.querySelector("[data-unanswered]");
+  let wanted = 0, shown = range.defaultValue;
 
   slider.querySelector("button").hidden = true;
 
@@ -20,19 +22,30 @@
   const show = async (ply) => {
     const turn = ++wanted;
     const address = addressOf(ply);
-    const answer = await fetch(address, { headers: { Accept: "text/html" } });
-    const text = await answer.text();
+    let answer, text;
+    try {
+      answer = await fetch(address, { headers: { Accept: "text/html" } });
+      text = await answer.text();
+    } catch {
+      if (turn !== wanted) return;
+      range.value = shown;
+      unanswered.hidden = false;
+      return;
+    }
     if (turn !== wanted) return; // a later move has overtaken this one
+    unanswered.hidden = true;
     const fresh = new DOMParser().parseFromString(text, "text/html").querySelector("[data-replay]");
     if (!answer.ok || !fresh) {
       location.assign(address);
       return;
     }
     const focused = document.activeElement?.id;
+    const isOpen = board.querySelector("details").open;
     board.innerHTML = fresh.innerHTML;
+    board.querySelector("details").open = isOpen;
     // Screen readers tell what changes in a place that stays.
     announced.textContent = board.querySelector(".told").textContent.replace(/\s+/g, " ").trim();
-    range.value = ply;
+    range.value = shown = ply;
     history.replaceState(null, "", address);
     dress();
     if (focused && document.activeElement?.id !== focused) (document.getElementById(focused) ?? range).focus();
