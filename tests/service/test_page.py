@@ -275,10 +275,12 @@ def test_what_a_value_may_be_is_told_in_words(schema: dict[str, Any], told: str)
     [
         (whole, 1234567, "1\u202f234\u202f567"), (whole, str(10**18), "1" + 6 * "\u202f000"),
         (ALL["en"].rate, None, "–"), (ALL["en"].rate, 12.4, "12/s"), (ALL["en"].rate, 516789.2, "517\u202f000/s"),
+        (ALL["en"].rate, 0, "0/s"), (ALL["en"].rate, 7.25, "7.2/s"), (ALL["id"].rate, 0.0396, "0,040/dtk"),
         (ALL["en"].duration, None, "–"), (ALL["en"].duration, 59.4, "59 s"), (ALL["en"].duration, 59.6, "1 min 0 s"),
         (ALL["en"].duration, 3725, "1 h 2 min"), (ALL["en"].duration, 90000, "1 d 1 h"),
         (ALL["en"].percent, 0.12345, "12.35 %"),
-        (ALL["en"].decimal, -0.5, "\u22120.50"), (moment, 0.0, "1970-01-01 00:00:00 UTC"), (moment, None, "–"),
+        (ALL["en"].decimal, -0.5, "\u22120.50"), (ALL["en"].decimal, -0.004, "0.00"),
+        (moment, 0.0, "1970-01-01 00:00:00 UTC"), (moment, None, "–"),
         (ALL["id"].percent, 0.12345, "12,35 %"), (ALL["tr"].percent, 0.12345, "%12,35"), (ALL["tr"].rate, 12.4, "12/sn"),
         (ALL["id"].duration, 90000, "1 hari 1 jam"), (ALL["tr"].interval, (0.25, 0.5), "%25,00 – %50,00"),
     ],

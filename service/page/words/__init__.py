@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
+from math import floor, log10
 from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import Depends, Request
@@ -49,7 +50,7 @@ class Words:
         """A number with its sign left out where it is plus."""
         if value is None:
             return NOTHING
-        return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}").replace(".", self._format("decimal"))
+        return f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}").replace(".", self._format("decimal"))
 
     def percent(self, value: float | None, digits: int = 2) -> str:
         """A share of 1 in per cent."""
@@ -63,9 +64,11 @@ class Words:
         return self._format("range", low=self.decimal(100 * low) if short else self.percent(low), high=self.percent(high))
 
     def rate(self, value: float | None) -> str:
-        """Matches a second, to three digits."""
+        """Matches a second, to three digits; below ten to two, so that whoever thinks long is seen to move."""
         if value is None:
             return NOTHING
+        if 0 < value < 10:
+            return self._format("rate", number=self.decimal(value, 1 - floor(log10(value))))
         digits = max(0, len(str(int(value))) - 3)
         return self._format("rate", number=whole(round(value, -digits)))
 
