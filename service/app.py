@@ -24,6 +24,7 @@ from service.metrics import HttpMetrics, LedgerCollector, ledger_metrics
 from service.middleware import Envelope
 from service.openapi import describe, operation_id
 from service.page import routes as page
+from service.page.problems import ProblemPages, as_read
 from service.routes import events, health, jobs, metrics, named, positions, regressions, replays
 from service.settings import ServiceSettings
 from service.state import ServiceState
@@ -64,8 +65,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         Gate, keyring=keyring, sessions=sessions, quota=RequestQuota(ledger.store, settings.quota_requests),
         open_house=is_open_house(settings), insecure=settings.insecure,
     )  # fmt: skip
+    app.add_middleware(ProblemPages)
     compress_pages(app)
-    app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics)
+    app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes, metrics=http_metrics, as_read=as_read)
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)

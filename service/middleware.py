@@ -7,10 +7,12 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Callable
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.caller import CALLER
@@ -57,10 +59,14 @@ class _Enough(Exception):
 class Envelope:
     """The outermost layer of the application. HEAD is answered here for all routes: as GET, without the body."""
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int, metrics: HttpMetrics) -> None:
+    def __init__(
+        self, app: ASGIApp, *, max_body_bytes: int, metrics: HttpMetrics, as_read: Callable[[Scope, Response], Response]
+    ) -> None:
+        """`as_read` makes a problem what whoever sent a request reads."""
         self._app = app
         self._max_body_bytes = max_body_bytes
         self._metrics = metrics
+        self._as_read = as_read
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; anything but HTTP passes untouched."""
@@ -74,7 +80,8 @@ class Envelope:
     async def _answer(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         try:
             if exchange.announced_length > self._max_body_bytes:
-                await problem(413, BodyTooLarge(self._max_body_bytes).detail)(scope, receive, exchange.send)
+                too_large = problem(413, BodyTooLarge(self._max_body_bytes).detail)
+                await self._as_read(scope, too_large)(scope, receive, exchange.send)
             else:
                 await self._app(exchange.scope, exchange.receive, exchange.send)
         except _Enough:
@@ -82,7 +89,7 @@ class Envelope:
         except Exception as error:
             if exchange.started:
                 raise
-            await unexpected(error, exchange.request_id)(scope, receive, exchange.send)
+            await self._as_read(scope, unexpected(error, exchange.request_id))(scope, receive, exchange.send)
 
 
 def route_of(scope: Scope) -> str:

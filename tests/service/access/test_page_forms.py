@@ -144,3 +144,16 @@ def test_without_a_session_a_key_is_needed(as_: As) -> None:
     assert as_(None).post("/jobs", data=FORM).status_code == 401
     assert as_("rita").post("/jobs", data=FORM).status_code == 403
     assert as_("sam").post("/jobs", data=FORM).status_code == 303
+
+
+def test_a_form_sent_after_the_session_tells_to_sign_in_again(browse: Any) -> None:
+    browser = browse("sam")
+    html = browser.get("/submit").text
+    # Whoever is signed in may sign out on a page that tells what is wrong, too.
+    assert 'action="/logout"' in browser.get("/nowhere").text
+    browser.cookies.clear()
+    answer = browser.post("/jobs", data={"csrf": token_of(html), "once": hidden(html, "once"), **FORM})
+    assert answer.status_code == 401
+    assert "Sign in and try again" in answer.text
+    assert "Bearer" not in answer.text
+    assert 'action="/logout"' not in answer.text
