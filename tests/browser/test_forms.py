@@ -84,3 +84,23 @@ def test_buttons_follow_the_state_while_the_page_is_live(browser: Browser, redis
         expect(page.get_by_role("button", name="Play anew")).to_be_visible()
         expect(page.locator("[data-pulse]")).to_be_hidden()
         context.close()
+
+
+def test_a_live_page_leads_to_the_form_once_the_session_is_over(browser: Browser, redis_server: RedisServer) -> None:
+    with redis_client.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    key = KeyStore(Store(connect(redis_server.url))).create("reader", "read")[1]
+    with serving(redis_server.url, stream_seconds=1.0) as service:
+        context = browser.new_context(locale="en-GB")
+        page = watch(context, service.url).page
+        page.goto(f"{service.url}/?state=done")
+        page.get_by_label("API key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("[data-pulse]")).to_have_attribute("data-state", "live")
+        context.clear_cookies()
+        expect(page.locator("h1")).to_have_text("Sign in")
+        page.get_by_label("API key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("h1")).to_contain_text("Jobs")
+        assert page.url.endswith("/?state=done")
+        context.close()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import httpx2
 import pytest
@@ -257,4 +258,52 @@ def test_many_view_one_job(browser: Browser, pair: Pair) -> None:
     assert not thread.is_alive()
     assert min(pair.taken) > VIEWERS / 3
     assert seen.complaints == []
+    context.close()
+
+
+def test_a_page_comes_back_to_a_stream_that_a_proxy_refused(browser: Browser, pair: Pair) -> None:
+    job = httpx2.post(f"{pair.url}/v1/jobs", json=JOB, trust_env=False, timeout=30).json()["id"]
+    context = browser.new_context(locale="en-GB")
+    page = watch(context, pair.url).page
+    context.route("**/jobs/*/live", lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"))
+    page.goto(f"{pair.url}/jobs/{job}")
+    loaded = page.evaluate("() => performance.timeOrigin")
+    pulse = page.locator("[data-pulse]")
+    expect(pulse).to_have_attribute("data-state", "away")
+    # While the service itself is away nothing is given up either.
+    with page.expect_request(lambda request: request.method == "HEAD"):
+        context.route(f"**/jobs/{job}", lambda route: route.fulfill(status=503, body=""))
+    with page.expect_request(lambda request: request.method == "HEAD"):
+        context.unroute(f"**/jobs/{job}")
+    context.unroute("**/jobs/*/live")
+    expect(pulse).to_have_attribute("data-state", "live")
+    pair.hands.work()
+    expect(page.locator(".state .badge")).to_have_text("done")
+    assert page.evaluate("() => performance.timeOrigin") == loaded, "nothing was loaded anew"
+    context.close()
+
+
+def test_what_a_reader_has_opened_stays_open_and_the_state_is_told_once(browser: Browser, pair: Pair) -> None:
+    job = httpx2.post(f"{pair.url}/v1/jobs", json=JOB, trust_env=False, timeout=30).json()["id"]
+    context = browser.new_context(locale="en-GB")
+    page = watch(context, pair.url).page
+    page.goto(f"{pair.url}/jobs/{job}/scenarios/0")
+    pulse = page.locator("[data-pulse]")
+    expect(pulse).to_have_attribute("data-state", "live")
+    opened = page.locator("[data-live=scenario] details")
+    opened.locator("summary").click()
+    page.evaluate(
+        "() => { window.told = []; new MutationObserver((all) => told.push(...all.map(() => document.querySelector("
+        "'[data-pulse]').textContent))).observe(document.querySelector('[data-pulse]'), {childList: true}); }"
+    )
+    pair.hands.work(chunks=16)
+    expect(page.locator(".state .meter span")).to_have_text("50.0 %")
+    pair.hands.sent.clear()
+    poll(lambda: pair.hands.ledger.sweep() or pair.hands.sent)
+    pair.hands.work()
+    expect(page.locator(".state .badge")).to_have_text("done")
+    expect(opened).to_have_attribute("open", "")
+    # Streams end every two seconds here; what is said of one that lives is said once.
+    told = page.evaluate("() => told")
+    assert all(one != other for one, other in pairwise(told)), told
     context.close()

@@ -6,16 +6,20 @@
   if (!root) return;
   const pulse = document.querySelector("[data-pulse]");
   const shown = new Map();
-  const source = new EventSource(root.dataset.liveSource);
+  const RETRY_MILLISECONDS = 2000;
+  let source, waiting;
 
   const say = (state, text) => {
     pulse.hidden = false;
     pulse.dataset.state = state;
-    pulse.textContent = text;
+    // Screen readers tell it whenever it is written, though it be the same.
+    if (pulse.textContent !== text) pulse.textContent = text;
   };
 
   const copyAttributes = (from, to) => {
-    for (const { name } of [...to.attributes]) if (!from.hasAttribute(name)) to.removeAttribute(name);
+    // What a reader has opened stays open.
+    const kept = to.nodeName === "DETAILS" ? "open" : "";
+    for (const { name } of [...to.attributes]) if (name !== kept && !from.hasAttribute(name)) to.removeAttribute(name);
     for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
   };
 
@@ -55,7 +59,7 @@
     return next;
   };
 
-  source.addEventListener("fragments", (message) => {
+  const take = (message) => {
     say("live", pulse.dataset.liveWord);
     for (const [name, html] of Object.entries(JSON.parse(message.data))) {
       if (shown.get(name) === html) continue;
@@ -66,20 +70,48 @@
       fresh.innerHTML = html;
       become(place, fresh.content);
     }
-  });
-  source.addEventListener("unavailable", () => say("away", pulse.dataset.waitingWord));
-  source.addEventListener("over", () => {
-    source.close();
-    pulse.hidden = true;
-  });
-  // What the page is about has gone: loaded anew it says so.
-  source.addEventListener("gone", () => {
-    source.close();
-    location.reload();
-  });
-  source.addEventListener("error", () => say("away", pulse.dataset.reconnectingWord));
+  };
+
+  const listen = () => {
+    source = new EventSource(root.dataset.liveSource);
+    source.addEventListener("fragments", take);
+    source.addEventListener("unavailable", () => say("away", pulse.dataset.waitingWord));
+    source.addEventListener("over", () => {
+      source.close();
+      pulse.hidden = true;
+    });
+    // What the page is about has gone: loaded anew it says so.
+    source.addEventListener("gone", () => {
+      source.close();
+      location.reload();
+    });
+    source.addEventListener("error", () => {
+      say("away", pulse.dataset.reconnectingWord);
+      if (source.readyState === EventSource.CLOSED) retry();
+    });
+  };
+
+  // A browser gives up an event stream once anything else is answered: by a proxy while the service restarts, say, or by
+  // the service where a session is over. Then the page itself is asked for, which tells whether to wait or to load it anew.
+  const retry = () => {
+    waiting = setTimeout(async () => {
+      try {
+        const answer = await fetch(location.href, { method: "HEAD", redirect: "manual", headers: { Accept: "text/html" } });
+        if (answer.ok) listen();
+        else if (answer.status >= 500 || answer.status === 429) retry();
+        else location.reload();
+      } catch {
+        retry();
+      }
+    }, RETRY_MILLISECONDS);
+  };
+
+  listen();
   // A page that is put aside keeps no connection open: browsers allow few to one host.
-  window.addEventListener("pagehide", () => source.close());
+  window.addEventListener("pagehide", () => {
+    clearTimeout(waiting);
+    source.close();
+  });
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
   });
