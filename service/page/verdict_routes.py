@@ -1,14 +1,18 @@
 """The addresses of regressions on the dashboard, all of them live: the list, one with its history, one run."""
 
 from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
 from service.page import verdicts
 from service.page.answers import live, page
 from service.page.words import WordsOf
+from service.schemas.fields import MAX_NAME
 from service.state import RegressionName, RunId, StateOf
+
+Cursor = Annotated[str | None, Query(max_length=MAX_NAME)]
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -28,17 +32,17 @@ def live_regressions(service: StateOf, words: WordsOf) -> Response:
 
 
 @router.get("/regressions/{name}")
-def regression(name: RegressionName, service: StateOf, words: WordsOf) -> Response:
+def regression(name: RegressionName, service: StateOf, words: WordsOf, cursor: Cursor = None) -> Response:
     """One regression: its tests and its history."""
-    return page(words, partial(verdicts.regression_page, words, service.regressions, name))
+    return page(words, partial(verdicts.regression_page, words, service.regressions, name, cursor))
 
 
 @router.get("/regressions/{name}/live")
-def live_regression(name: RegressionName, service: StateOf, words: WordsOf) -> Response:
+def live_regression(name: RegressionName, service: StateOf, words: WordsOf, cursor: Cursor = None) -> Response:
     """One regression as runs begin and end."""
     rows = verdicts.RunRows(service.regressions)
-    frames = partial(verdicts.regression_frame, words, service.regressions, name, rows)
-    return live(service, words, f"regression {name}", frames)
+    frames = partial(verdicts.regression_frame, words, service.regressions, name, cursor, rows)
+    return live(service, words, f"regression {name} {cursor}", frames)
 
 
 @router.get("/regressions/{name}/runs/{id}")

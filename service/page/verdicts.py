@@ -83,15 +83,17 @@ def list_frame(words: Words, regressions: Regressions, rows: RunRows) -> Frame:
     return fragments({"regressions": render(words, "parts/regressions.html", regressions=_all(regressions, rows))})
 
 
-def regression_page(words: Words, regressions: Regressions, name: str) -> str:
-    """The page of one regression; of a name that is not stored but was run once, its runs alone."""
-    shown = _regression(regressions, name, RunRows(regressions))
-    return render(words, "regression.html", live=f"/regressions/{name}/live", **shown)
+def regression_page(words: Words, regressions: Regressions, name: str, cursor: str | None) -> str:
+    """The page of one regression, with the runs that follow the run `cursor`; of a name that is not stored but was run once,
+    its runs alone."""
+    shown = _regression(regressions, name, cursor, RunRows(regressions))
+    live = f"/regressions/{name}/live" + (f"?cursor={cursor}" if cursor else "")
+    return render(words, "regression.html", live=live, **shown)
 
 
-def regression_frame(words: Words, regressions: Regressions, name: str, rows: RunRows) -> Frame:
+def regression_frame(words: Words, regressions: Regressions, name: str, cursor: str | None, rows: RunRows) -> Frame:
     """One regression with its history at this moment."""
-    return fragments({"regression": render(words, "parts/regression.html", **_regression(regressions, name, rows))})
+    return fragments({"regression": render(words, "parts/regression.html", **_regression(regressions, name, cursor, rows))})
 
 
 def run_page(words: Words, regressions: Regressions, name: str, run_id: str) -> str:
@@ -134,18 +136,20 @@ def _all(regressions: Regressions, rows: RunRows) -> list[RegressionRow]:
     return shown
 
 
-def _regression(regressions: Regressions, name: str, rows: RunRows) -> dict[str, Any]:
-    runs = regressions.store.runs(name, RUNS_SHOWN)
+def _regression(regressions: Regressions, name: str, cursor: str | None, rows: RunRows) -> dict[str, Any]:
+    found = regressions.store.runs(name, RUNS_SHOWN + 1, cursor)
+    runs = found[:RUNS_SHOWN]
     try:
         spec = regressions.store.load(name)
     except NotFound:
-        if not runs:
+        if not runs and cursor is None:
             raise
         spec = None
     due, tests = regressions.store.due_at(name), [_test(test) for test in spec.tests] if spec else []
     return {
         "name": name, "spec": spec, "tests": tests, "due": due.timestamp() if due else None,
         "pins": regressions.store.pins(name), "runs": rows(runs),
+        "cursor": cursor, "older": runs[-1].id if len(found) > len(runs) else None,
     }  # fmt: skip
 
 

@@ -83,6 +83,25 @@ def test_a_run_is_shown_while_it_goes_on_and_with_its_verdict(
     assert "pinned to" in load(http, "/regressions/nightly").words
 
 
+def test_a_long_history_has_pages_that_live(http: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "RUNS_SHOWN", 2)
+    put(http, GONE)
+    runs = [start(http) for _ in range(5)][::-1]
+    shown, path = list[list[str]](), "/regressions/nightly"
+    while path:
+        page = load(http, path)
+        links = [link["href"] or "" for link in page.of("a")]
+        shown.append([link for link in links if "/runs/" in link])
+        assert ("/regressions/nightly" in links) == (path != "/regressions/nightly"), "the newest are a link away"
+        (live,) = [part["data-live-source"] for part in page.of("div") if part.get("data-live-source")]
+        with http.stream("GET", live or "") as answer:
+            first = next(message for message in httpx2.EventSource(answer) if message.event == "fragments")
+        assert [link for link in runs if link in orjson.loads(first.data)["regression"]] == shown[-1]
+        path = next((link for link in links if "cursor=" in link), "")
+    assert shown == [runs[:2], runs[2:4], runs[4:]]
+    assert "Not found" in load(http, "/regressions/nightly?cursor=nosuch", 404).words
+
+
 def test_a_regression_run_once_has_its_history(http: httpx2.Client) -> None:
     http.post("/v1/regression-runs", json={"name": "once", "tests": [GONE]})
     page = load(http, "/regressions/once")
