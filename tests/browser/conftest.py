@@ -20,7 +20,7 @@ from workers.settings import Settings
 LONG = "W" * 120
 """A name that breaks nowhere."""
 SHARED: dict[str, Any] = {
-    "name": f"three rulesets {LONG}", "seed": 7, "labels": {"branch": LONG},
+    "name": f"three rulesets {LONG}", "seed": 7, "labels": {LONG[:60]: LONG},
     "scenarios": [
         {"policies": ["heaviest", {"prefer": ["double", "heaviest"]}], "matches": 64},
         {"policies": ["random"] * 4, "matches": 8, "ruleset": {"preset": "traditional", "partners": True}},
@@ -106,7 +106,7 @@ def _fill(service: Service, hands: Hands, http: httpx2.Client) -> dict[str, str]
     shared, alone, everybody = (http.post("/v1/jobs", json=job).json()["id"] for job in (SHARED, ALONE, EVERYBODY))
     hands.work()
     http.put("/v1/regressions/nightly", json=NIGHTLY).raise_for_status()
-    run = http.post("/v1/regressions/nightly/runs", json={"labels": {"branch": LONG}}).json()["id"]
+    run = http.post("/v1/regressions/nightly/runs", json={"labels": {LONG[:60]: LONG}}).json()["id"]
     hands.work()
 
     def has_ended() -> bool:

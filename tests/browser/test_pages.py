@@ -28,6 +28,7 @@ NAMES = (
 )  # fmt: skip
 MOST_BYTES = 100_000
 FIRST_PAINT_SECONDS = 0.5
+OPEN = "() => document.querySelectorAll('details').forEach((details) => { details.open = true; })"
 LIVE = ("jobs", "none", "paused", "workers", "regressions", "regression")
 LOCALES = dict(zip(LANGUAGES, ("en-GB", "id-ID", "tr-TR"), strict=True))
 
@@ -50,6 +51,7 @@ def look(browser: Browser, site: Site, name: str, language: str, *, thorough: bo
             else:
                 page.goto(site.url + site.paths[name], wait_until="load")
             assert page.locator("html").get_attribute("lang") == language
+            page.evaluate(OPEN)  # what a reader may open is looked at as well
             if name in LIVE:
                 page.locator("[data-pulse][data-state=live]").wait_for()
             assert 0 < seen.weight() < MOST_BYTES
