@@ -153,8 +153,8 @@ SERVICE: Final = (
         [Query(summed(f"rate(blockyard_http_requests_total[{RATE}])", "status"), "{{status}}")], unit="reqps", stacked=True,
     ),
     Panel(
-        "Time to answer", "Seconds until an answer begins: half of all requests are faster than the first line, all but one in"
-        " twenty than the second.",
+        "Time to answer",
+        "Seconds until an answer begins, of all replicas together: 50%, 95% and 99% of requests are faster than these lines.",
         [
             Query(
                 f"histogram_quantile({share}, {summed(f'rate(blockyard_http_request_seconds_bucket[{RATE}])', 'le')})",
@@ -201,11 +201,13 @@ JOBS: Final = (
     ),
     Panel(
         "Matches a second", "Matches recorded, by ruleset and players.",
-        [Query(once(f"rate(blockyard_matches_total{{{SCOPE}}}[{RATE}])"), "{{ruleset}}, {{players}} players")], stacked=True,
+        [Query(once(f"rate(blockyard_matches_total{{{SCOPE}}}[{RATE}])"), "{{ruleset}}, {{players}} players")],
+        unit="cps", stacked=True,
     ),
     Panel(
         "Plies a second", "Placements and passes recorded, by ruleset and players.",
-        [Query(once(f"rate(blockyard_plies_total{{{SCOPE}}}[{RATE}])"), "{{ruleset}}, {{players}} players")], stacked=True,
+        [Query(once(f"rate(blockyard_plies_total{{{SCOPE}}}[{RATE}])"), "{{ruleset}}, {{players}} players")],
+        unit="cps", stacked=True,
     ),
     Panel(
         "Rounds a match", "Mean rounds of the matches recorded over five minutes.",
@@ -229,7 +231,7 @@ JOBS: Final = (
         [Query(once(f"rate(blockyard_chunks_total[{RATE}])"), "{{outcome}}")], unit="cps",
     ),
     Panel(
-        "Time of a chunk", "Seconds that a recorded chunk was played; half a second is aimed at.",
+        "Time of a chunk", "Seconds within which 50% and 95% of the recorded chunks were played; half a second is aimed at.",
         [Query(quantile(share, "blockyard_chunk_seconds"), f"{share:.0%}") for share in (0.5, 0.95)], unit="s",
     ),
     Panel(
@@ -237,7 +239,8 @@ JOBS: Final = (
         [Query(once("blockyard_oldest_lease_seconds"), "age")], unit="s", steps=((60, YELLOW), (300, RED)),
     ),
     Panel(
-        "Wait for the first chunk", "Seconds from a job's submission until its first chunk is handed out.",
+        "Wait for the first chunk",
+        "Seconds from a job's submission until its first chunk is handed out, which 50% and 95% of all jobs stay below.",
         [Query(quantile(share, "blockyard_job_wait_seconds"), f"{share:.0%}") for share in (0.5, 0.95)], unit="s",
     ),
     Panel(

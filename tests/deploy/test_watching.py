@@ -101,6 +101,11 @@ def test_dashboards_explain_themselves() -> None:
             assert defaults["unit"], panel["title"]
             assert defaults["thresholds"]["steps"][0]["value"] is None
             assert all(target["legendFormat"] for target in panel["targets"]), panel["title"]
+            for target in panel["targets"]:
+                if re.fullmatch(r"\d+%", target["legendFormat"]):
+                    assert target["legendFormat"] in panel["description"], "whoever reads a quantile is told of what"
+                if "rate(" in target["expr"] and "_quantile(" not in target["expr"]:
+                    assert defaults["unit"] in ("cps", "reqps"), f"{panel['title']}: a rate is a second's"
             at = panel["gridPos"]
             cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
             assert at["x"] + at["w"] <= 24, panel["title"]
