@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service import metrics as module
 from service.metrics import LedgerCollector
+from tests.servers import poll
 from tests.service.running import Hands, Service
 from workers.regressions.store import DUE
 
@@ -71,6 +72,31 @@ def test_counts_are_those_of_the_results(http: httpx2.Client, hands: Hands) -> N
     assert value(samples, "blockyard_jobs", state="queued") == 0
     assert value(samples, "blockyard_redis_up") == 1
     assert value(samples, "blockyard_workers") == 1
+
+
+def test_a_chunk_in_somebodys_hands_is_told_with_its_age(http: httpx2.Client, hands: Hands) -> None:
+    http.post("/v1/jobs", json=JOB)
+    hands.ledger.beat("hands", "here", 1, 1, is_new=True)
+    hands.ledger.sweep()
+    permit, begun = hands.sent.pop(), time.monotonic()
+    idle = scrape(http)
+    for name in ("leased_chunks", "oldest_lease_seconds", "worker_busy_ratio"):
+        assert value(idle, f"blockyard_{name}") == 0
+    claim = hands.ledger.claim(permit.slot, permit.generation, "hands", is_message=True)
+    assert claim.lease is not None
+    poll(lambda: value(scrape(http), "blockyard_oldest_lease_seconds") > 0.5)
+
+    def is_busy() -> bool:
+        # Whoever goes on playing keeps the lease, not its youth; 100 seconds of play are more than all that passed.
+        assert claim.lease is not None
+        assert hands.ledger.renew(claim.lease, permit.slot, claim.generation, "hands", 100.0)
+        hands.ledger.beat("hands", "here", 1, 1, is_new=False)
+        return 0 < value(scrape(http), "blockyard_worker_busy_ratio") <= 1
+
+    poll(is_busy)
+    samples = scrape(http)
+    assert value(samples, "blockyard_leased_chunks") == 1
+    assert 0.5 < value(samples, "blockyard_oldest_lease_seconds") < time.monotonic() - begun + 1
 
 
 def test_requests_are_counted_by_template(http: httpx2.Client) -> None:
