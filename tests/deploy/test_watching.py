@@ -131,6 +131,26 @@ def test_no_answer_is_made_up() -> None:
         assert set(RECORDED.findall(expression)) <= {rule["record"] for rule in RECORDINGS}, expression
 
 
+TAKEN = re.compile(r"(max|sum) (without|by) \(([^)]*)\) \((?:rate\(|increase\()?$")
+COUNTED = ("count without (instance, pod) (", "absent(")
+"""What asks for the replicas themselves."""
+
+
+@pytest.mark.parametrize("expression", sorted({*dashboard_queries(), *(rule["expr"] for rule in rules())}))
+def test_replicas_are_taken_together(expression: str) -> None:
+    """What they tell alike counts once, what each counts for itself adds up; no figure is left one for each of them."""
+    for metric in METRIC.finditer(expression):
+        before = expression[: metric.start()]
+        if metric[0] == "blockyard_redis_up" and before.endswith(COUNTED):
+            continue
+        taken = TAKEN.search(before)
+        assert taken, f"{metric[0]} is taken replica by replica"
+        how, without, labels = taken.groups()
+        left = {"instance", "pod"} & set(labels.split(", "))
+        assert how == ("sum" if metric[0].startswith("blockyard_http_") else "max"), metric[0]
+        assert left == ({"instance", "pod"} if without == "without" else set()), metric[0]
+
+
 SHORT = {"preset": "block", "ends": {"target": 40}}
 JOB = {
     "seed": 11,
@@ -259,6 +279,7 @@ def everything_answers(prometheus: Prometheus) -> None:
     recorded = [rule[part] for rule in RECORDINGS for part in ("expr", "record")]
     for expression in [*dashboard_queries(), *recorded, *scaling_queries()]:
         poll(lambda query=expression: any(not math.isnan(v) for v in prometheus.ask(query).values()), pause=0.1, patience=30)  # type: ignore[misc]
+        assert not {label for labels in prometheus.ask(expression) for label, _ in labels} & {"instance", "pod"}, expression
     groups = prometheus.get("rules")["groups"]
     assert sum(len(group["rules"]) for group in groups) == len(rules())
     for rule in (rule for group in groups for rule in group["rules"]):
