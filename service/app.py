@@ -38,6 +38,10 @@ ROUTERS: Final = (
 )  # fmt: skip
 
 
+NO_PATH: Final = "\0"
+"""The path of no route."""
+
+
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """The application. Nothing is asked of Redis until a request, or the upkeep, needs it: it may come up later."""
     settings = settings or ServiceSettings()
@@ -76,7 +80,15 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     own = [route for route in app.routes if isinstance(route, Route)]
     app.state.routes = [*(route for router in (*ROUTERS, *page.ROUTERS) for route in router.routes), *own]
     describe(app)
+    _open(app)
     return app
+
+
+def _open(app: FastAPI) -> None:
+    """Has every route made ready for requests now. Left to the first of them it would be done beside other threads, and the
+    framework turns warnings off meanwhile, for all threads."""
+    for route in app.routes:
+        route.matches({"type": "http", "method": "GET", "path": NO_PATH, "root_path": "", "headers": []})
 
 
 @asynccontextmanager
