@@ -24,7 +24,8 @@ class ResultScenario(ScenarioAnswer):
 
 
 class Counted(Answer):
-    """Exact counts; with partners a win is the side's, counted at both its seats."""
+    """Exact counts; with partners a win and its points are the side's, counted at both its seats, but a round is won by the
+    seat that went out or that holds the side's lighter hand, and counted there alone."""
 
     wins: Integer
     shared_wins: Integer
