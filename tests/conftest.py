@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 import redis
+from hypothesis import settings
 
 from tests.servers import RedisServer, RunningWorker, WorkerFactory, poll
 from workers.jobs.ledger import Ledger
 from workers.jobs.store import connect
+
+# The same examples each time: a red run is of the change that was made. `deploy/test --slow` and pytest by hand draw new ones.
+settings.register_profile("repeated", derandomize=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

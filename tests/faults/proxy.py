@@ -58,7 +58,7 @@ Action = Callable[[Command], bytes | None]
 
 @dataclass
 class Rule:
-    """At a moment of commands of a name, something happens. `hits` counts how often it did."""
+    """At a moment of commands of a name, something happens. `hits` counts how often it began, `done` how often it is over."""
 
     name: str
     moment: Moment
@@ -69,7 +69,16 @@ class Rule:
     where: Callable[[Command], bool]
     """Commands that it does not hold for are not meant."""
     hits: int = 0
+    done: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def act(self, command: Command) -> bytes | None:
+        """Lets it happen to a command that was taken."""
+        try:
+            return self.action(command)
+        finally:
+            with self._lock:
+                self.done += 1
 
     def takes(self, command: Command, moment: Moment) -> bool:
         """Whether it is this command's turn."""
@@ -264,7 +273,7 @@ class Proxy:
         for rule in rules:
             if rule.takes(command, moment):
                 try:
-                    answer = rule.action(command)
+                    answer = rule.act(command)
                 except Cut:
                     self.cuts += 1
                     raise

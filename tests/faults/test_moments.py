@@ -46,7 +46,7 @@ def test_whoever_folds_is_killed_around_the_fold(yard: Yard, up: Up, name: str, 
 
     # The API, the workers' parents and the scheduler all fold; the supervisor brings back whichever it was.
     rule = yard.proxy.at(name, moment, kill_folder, times=2, after=2)
-    poll(lambda: rule.hits == 2)
+    poll(lambda: rule.done == 2)
     trial.prove()
     poll(lambda: len(up.children()) == 5 and up.is_ready(), 120)
     assert len(set(victims)) == 2
