@@ -77,8 +77,6 @@ def _read(document: object) -> tuple[Round, Placement | None]:
         reader.refuse("hands", f"seats {' and '.join(map(str, out))} are both out; a round ends with the first empty hand")
     if line_ends is None and passes_in_a_row:
         reader.refuse("passes_in_a_row", "must be 0 before the opening: whoever leads can place")
-    if passes_in_a_row >= ruleset.players and ruleset.draw is None:
-        reader.refuse("passes_in_a_row", f"must be less than {ruleset.players}: so many passes in a row end the round")
     forced = None
     if first_round and line_ends is None and ruleset.opening == "highest_double" and not out:
         to_move, forced = opening_tile(ruleset, hands)
@@ -87,6 +85,9 @@ def _read(document: object) -> tuple[Round, Placement | None]:
     reader.finish()
 
     state = Round(ruleset, hands, to_move, stock, forced, line_ends=line_ends, passes_in_a_row=passes_in_a_row)
+    if passes_in_a_row >= ruleset.players and not state.drawable:
+        ended = "so many passes in a row end the round" + ("" if ruleset.draw is None else " where nothing can be drawn")
+        reader.refuse("passes_in_a_row", f"must be less than {ruleset.players}: {ended}")
     if out:
         state.end = settle_out(ruleset, hands, out[0])
     action = _read_action(reader, state)

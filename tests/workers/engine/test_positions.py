@@ -296,6 +296,7 @@ GOOD = {"ruleset": "block", "players": 2, "hands": [[[2, 5], [1, 1]], [[0, 0]]],
         ({"action": [[2, 5], 5], "line_ends": None}, "action", "opening"),
         ({"hands": [[], [[0, 0]]], "action": [[2, 5], 5]}, "action", "the round is over"),
         ({"passes_in_a_row": 2}, "passes_in_a_row", "less than 2"),
+        ({"passes_in_a_row": 2, "ruleset": "draw", "stock": [[2, 2], [4, 4]]}, "passes_in_a_row", "where nothing can be drawn"),
         ({"passes_in_a_row": -1}, "passes_in_a_row", "whole number"),
         ({"passes_in_a_row": 1, "line_ends": None}, "passes_in_a_row", "before the opening"),
         ({"stock": [[2, 5]]}, "stock[0]", "already at hands[0][0]"),
@@ -312,6 +313,13 @@ def test_impossible_positions_are_refused_by_name(change: dict[str, Any], path: 
         judge({**GOOD, **change})
     assert path in [error.path for error in refusal.value.errors]
     assert reason in str(refusal.value)
+
+
+def test_passes_beyond_a_round_of_the_table_may_stand_where_a_tile_can_be_drawn() -> None:
+    tiles = {"ruleset": "draw", "hands": [[[1, 1]], [[0, 0]]], "stock": [[2, 2], [4, 4], [6, 6]], "passes_in_a_row": 2}
+    verdict = judge({**GOOD, **tiles})
+    assert isinstance(verdict, dict)
+    assert (verdict["reason"], verdict["passes"], verdict["drawn"]) == ("blocked", [0], [1, 0])
 
 
 @pytest.mark.parametrize("document", [7, None, "position", [3]])
