@@ -6,6 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
+
 from service.cli.exits import UsageError
 from service.strict_json import read_strict
 from workers.errors import InvalidInput
@@ -52,7 +54,7 @@ def _parse_any(text: str, name: str) -> Any:
     """TOML where it is that: no object of JSON or YAML is. Else JSON where it begins like that, else YAML."""
     try:
         return _as_json(tomllib.loads(text), name)
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         return _parse_json(text, name) if text.lstrip()[0] in "{[" else _parse_yaml(text, name)
 
 
@@ -67,9 +69,10 @@ def _parse_json(text: str, name: str) -> Any:
 
 def _parse_toml(text: str, name: str) -> Any:
     try:
-        return _as_json(tomllib.loads(text), name)
-    except tomllib.TOMLDecodeError as error:
+        value = tomllib.loads(text)
+    except ValueError as error:  # also of whole numbers with thousands of digits
         raise UsageError(f"{name}: broken TOML: {error}") from None
+    return _as_json(value, name)
 
 
 def _parse_yaml(text: str, name: str) -> Any:
@@ -91,20 +94,31 @@ def _parse_yaml(text: str, name: str) -> Any:
             return super().construct_mapping(node, deep)
 
     try:
-        return _as_json(yaml.load(text, Loader), name)  # a safe loader
+        value = yaml.load(text, Loader)  # a safe loader
     except RecursionError:
         raise UsageError(f"{name}: is nested too deeply") from None
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         place = f" in line {where.line + 1}" if where else ""
         raise UsageError(f"{name}: broken YAML{place}: {getattr(error, 'problem', None) or error}") from None
+    except (ValueError, LookupError, AttributeError) as error:
+        # The loader makes no error of its own of a scalar that is not what it looks like, such as a 30th of February.
+        raise UsageError(f"{name}: broken YAML: {error}") from None
+    return _as_json(value, name)
 
 
 def _as_json(value: Any, name: str) -> Any:
-    """The value as JSON has it, dates as texts: YAML and TOML can say more."""
+    """The value as JSON has it, dates as texts: YAML and TOML can say more.
+
+    Whole numbers beyond 64 bits are what the same digits are in a file of JSON, so that the service can refuse them by field.
+    """
     try:
-        return json.loads(json.dumps(value, allow_nan=False, default=str))
+        text = json.dumps(value, allow_nan=False, default=str)
     except RecursionError:
         raise UsageError(f"{name}: is nested too deeply") from None
     except ValueError:
         raise UsageError(f"{name}: holds a number that is none (nan, inf), or a list within itself") from None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"{name}: holds what JSON cannot: {error.msg}") from None

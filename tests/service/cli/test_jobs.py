@@ -65,6 +65,16 @@ def test_files_of_every_kind_are_submitted(ask: Command, tmp_path: Path, name: s
     assert orjson.loads(said.out)["spec"]["scenarios"][0]["policies"] == ["random", "heaviest"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("job.json", f'{{"seed": {2**64}}}'), ("job.yaml", f"seed: {2**64}"), ("job.toml", f"seed = {2**64}")]
+)
+def test_a_number_beyond_64_bits_is_refused_by_field(ask: Command, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    said = ask("submit", str(tmp_path / name))
+    assert said.code == 2
+    assert said.err.startswith(f"blockyard: seed: must be a whole number from 0 to {2**64 - 1}")
+
+
 def test_standard_input_is_submitted(process: Command, service: Service) -> None:
     said = process("submit", "-", "--url", service.url, stdin=orjson.dumps(JOB).decode())
     assert said.code == 0, said.err
