@@ -128,12 +128,18 @@ def workers(context: typer.Context, url: Url = DEFAULT_URL, key: Key = None, as_
         note("no workers")
 
 
-def drain(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="The worker's name.")]) -> None:
+def drain(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The worker's name.")],
+    url: Annotated[str | None, typer.Option("--url", help="Where the service answers.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="The key to show to the service.")] = None,
+) -> None:
     """Hand nothing more to a worker; it ends once its hands are empty."""
     from service.cli.service_client import connect
 
-    url, key = context.obj
-    with connect(url, key) as client:
+    # Both may also stand before the name of this command, as options of `workers`, and come from the environment there.
+    group_url, group_key = context.obj
+    with connect(url or group_url, key or group_key) as client:
         client.drain(name)
     note(f"{name} gets nothing more")
 

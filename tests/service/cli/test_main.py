@@ -139,6 +139,13 @@ def test_service_that_is_not_there_is_exit_code_three(blockyard: Command, nowher
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("arguments", [["workers", "drain", "x"], ["regress", "list"], ["status", "x"]])
+def test_the_service_may_be_named_last(blockyard: Command, nowhere: str, arguments: list[str]) -> None:
+    said = blockyard(*arguments, "--key", "secret", "--url", nowhere)
+    assert said.code == 3
+    assert said.err.startswith(f"blockyard: no service answers at {nowhere}")
+
+
 def test_address_comes_from_the_environment(blockyard: Command, nowhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOCKYARD_URL", nowhere)
     assert f"at {nowhere}" in blockyard("jobs").err
