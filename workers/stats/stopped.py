@@ -156,7 +156,15 @@ def _inside_above(time: float, level: float, lower: float, upper: float, drift: 
         for sign, start in ((1.0, 2.0 * k * width), (-1.0, 2.0 * upper + 2.0 * k * width)):
             # An image at `start` weighs e^{g start}: the drifted density is e^{g x - ...} times the driftless one.
             centre = start + drift * time
-            mass = ndtr((upper - centre) / deviation) - ndtr((level - centre) / deviation)
+            mass = _normal_between((level - centre) / deviation, (upper - centre) / deviation)
             if mass > 0.0:
                 total += sign * math.exp(min(700.0, g * start + math.log(mass)))
     return min(1.0, max(0.0, total))
+
+
+def _normal_between(low: float, high: float) -> float:
+    """P(low <= Z <= high) of a standard normal, taken in the lower tail: near one the difference would be rounding alone, and
+    the images multiply it."""
+    if low > 0.0:
+        low, high = -high, -low
+    return float(ndtr(high) - ndtr(low))
