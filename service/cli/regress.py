@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -168,9 +169,11 @@ def _begin(client: "Client", what: str, candidate: Any, labels: Mapping[str, str
 
 def _await(client: "Client", begun: "Run", timeout: float | None) -> "Run":
     note(f"run {begun['id']}")
+    since = monotonic()
     try:
-        _note_plan(client, begun)
-        return client.wait_for_run(begun["regression"], begun["id"], timeout=timeout)
+        _note_plan(client, begun)  # takes seconds of the time where this machine is busy
+        left = None if timeout is None else max(0.0, timeout - (monotonic() - since))
+        return client.wait_for_run(begun["regression"], begun["id"], timeout=left)
     except KeyboardInterrupt:
         note(f"the run goes on; see it again with: blockyard regress history {begun['regression']}")
         raise typer.Exit(INTERRUPTED) from None

@@ -110,6 +110,29 @@ def test_a_wait_ends_in_time_and_the_run_goes_on(ask: Command, write: Callable[.
         assert client.run("nightly", found["id"])["state"] == "running"
 
 
+def test_what_was_said_before_it_is_of_the_time_of_a_wait(
+    ask: Command, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+
+    def plan(*_: object) -> None:
+        clock[0] += 3.0
+
+    waited = list[float | None]()
+
+    def wait(client: Client, name: str, run_id: str, *, timeout: float | None = None) -> object:
+        waited.append(timeout)
+        return client.run(name, run_id)
+
+    monkeypatch.setattr(regress, "_note_plan", plan)
+    monkeypatch.setattr(regress, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Client, "wait_for_run", wait)
+    spec = write(SPEC)
+    for options in (("--timeout", "5"), ("--timeout", "1"), ("--wait",)):
+        assert ask("regress", "run", spec, *options).code == 5
+    assert waited == [2.0, 0.0, None]
+
+
 def test_an_interrupted_wait_says_that_the_run_goes_on(
     ask: Command, write: Callable[..., str], service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
