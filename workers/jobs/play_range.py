@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Final
 
 from workers.engine.play import Lineup, play_blocks
+from workers.errors import PlayFailed
 from workers.jobs.spec import Chunk, JobSpec
 from workers.stats.tally import Tally, tally_rows
 
@@ -105,13 +106,19 @@ class Table:
         self._rates: dict[int, float] = {}
 
     def play(self, first: int, last: int, is_wanted: Callable[[], bool] = lambda: True) -> Played | None:
-        """Plays blocks `first` to `last - 1` of the line; None as soon as the result is no longer wanted."""
+        """Plays blocks `first` to `last - 1` of the line; None as soon as the result is no longer wanted.
+
+        Raises `PlayFailed` with the scenario and the match, which together say where in the job it is.
+        """
         begun = perf_counter()
         tallies: list[tuple[int, Tally]] = []
         speeds: list[Speed] = []
         for run in self.places.runs(first, last):
             run_begun = perf_counter()
-            tally = self._play_run(run, is_wanted)
+            try:
+                tally = self._play_run(run, is_wanted)
+            except PlayFailed as failure:
+                raise PlayFailed(f"scenario {run.scenario}, {failure}") from failure
             if tally is None:
                 return None
             spent = perf_counter() - run_begun

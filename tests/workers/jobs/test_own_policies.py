@@ -17,7 +17,8 @@ def test_it_harms_no_other_job(bench: Bench, tmp_path: Path, monkeypatch: pytest
     offer(tmp_path, "steady", FIRST)
     own_policies.cache_clear()
     try:
-        bad = bench.ledger.submit(JobSpec((make_scenario(["heaviest", "thrower"], 6),), 7))[0].id
+        scenarios = (make_scenario(["heaviest", "random"], 6), make_scenario(["heaviest", "thrower"], 6))
+        bad = bench.ledger.submit(JobSpec(scenarios, 7))[0].id
         own = bench.ledger.submit(JobSpec((make_scenario(["heaviest", "steady"], 6),), 7))[0].id
         good = bench.ledger.submit(batch(10))[0].id
         permit = bench.sent.pop(0)
@@ -28,7 +29,8 @@ def test_it_harms_no_other_job(bench: Bench, tmp_path: Path, monkeypatch: pytest
     failed = bench.ledger.job(bad)
     assert failed.state == "failed"
     assert failed.error is not None
-    assert failed.error.startswith("PlayFailed: match 0 (block 0, rotation 0, seed 7): policy thrower in seat 1 raised Zero")
+    address = "scenario 1, match 0 (block 0, rotation 0, seed 7)"
+    assert failed.error.startswith(f"PlayFailed: {address}: policy thrower in seat 1 raised Zero")
     for other in (own, good):
         job = bench.ledger.job(other)
         assert (job.state, job.matches_done) == ("done", job.matches)
