@@ -1,11 +1,12 @@
 """Options and arguments that several commands share."""
 
+import json
 from typing import Annotated, Any, TypeAlias
 
-import orjson
 import typer
 
 from service.cli.exits import UsageError
+from service.strict_json import read_strict
 from workers.errors import FieldError, InvalidInput
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -30,9 +31,11 @@ def name_or_object(text: str, option: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        value = read_strict(text)
+    except json.JSONDecodeError as error:
         raise UsageError(f"{option}: {text!r} is no JSON object: {error}") from None
+    except InvalidInput as error:
+        raise UsageError(f"{option}: {error}") from None
     assert isinstance(value, dict)
     return value
 

@@ -91,6 +91,7 @@ def test_version(blockyard: Command) -> None:
         (["simulate", "--policy", "random", "--policy", "nosuch"], "--policy[1]: unknown policy 'nosuch'"),
         (["simulate", "--policy", "random", "--policy", '{"prefer": ["nosuch"]}'], "--policy[1]"),
         (["simulate", "--policy", "random", "--policy", '{"prefer'], "--policy: '{\"prefer' is no JSON object"),
+        (["simulate", "--policy", "random", "--policy", '{"prefer": [], "prefer": []}'], "--policy: prefer: is given twice"),
         (["simulate", "--players", "3", "--policy", "random", "--policy", "random"], "--policy: must list one policy for each"),
         (["simulate", "--players", "9", "--policy", "random"], "--players: must be from 2 to 8, not 9"),
         (["simulate", "--policy", "random", "--policy", "random", "--matches", "0"], "--matches: must be at least 1, not 0"),
