@@ -89,9 +89,14 @@ def test_the_folder_is_named_by_sources_and_processor(tmp_path: Path, monkeypatc
     compiling.cache_folder.cache_clear()
     try:
         here = compiling.cache_folder()
-        monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+        config, _ = compiling.load_numba()
+        monkeypatch.setattr(config, "CPU_FEATURES", f"{config.CPU_FEATURES},-sse4.2")
         compiling.cache_folder.cache_clear()
-        assert compiling.cache_folder() != here
+        other = compiling.cache_folder()
+        assert other != here
+        monkeypatch.setattr(config, "CPU_NAME", "generic")
+        compiling.cache_folder.cache_clear()
+        assert compiling.cache_folder() not in (here, other)
         assert compiling.cache_folder().name.startswith("generic-")
         assert compiling.is_cold()
     finally:

@@ -16,6 +16,7 @@ from workers.engine.lanes.layout import (
     COUNTER_ROUND,
     FIRST_PAIR,
     LANES,
+    MAX_SEATS,
     REST,
     SECOND_PAIR,
     STOCK_WIDTH,
@@ -26,7 +27,7 @@ from workers.engine.lanes.layout import (
     Rows,
     Shorts,
 )
-from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, LOWER, SEGMENT, START_BITS, SUBSETS, UPPER_BITS
+from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, SEGMENT, SUBSETS, UPPER_SHIFT
 from workers.engine.scalar.bits import ones, word
 from workers.engine.scalar.layout import HAND, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.random import mix64
@@ -41,11 +42,10 @@ _GAMMA = np.uint64(rng.GAMMA)
 _LANES = np.uint64(LANES)
 _ONE, _HALF = np.uint64(1), np.uint64(32)
 _PLACE = np.uint64(STOCK_WIDTH)
-_LOW = np.uint64(rng.MASK32)
 _ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in (COUNTER_ROUND, COUNTER_LOW, COUNTER_HIGH))
 _REST = np.uint64(REST * WIDTH)
+_SEATS = np.uint64(MAX_SEATS)
 _IN_BUCKET = np.uint64((1 << BUCKET_BITS) - 1)
-_UPPER = np.uint64((1 << UPPER_BITS) - 1)
 _L = np.uint64(WIDTH)
 _L2 = np.uint64(2 * WIDTH)
 _L3 = np.uint64(3 * WIDTH)
@@ -124,12 +124,13 @@ def deal_for(masks: Masks) -> Callable[..., None]:
     """`deal.deal_round` for this set: hands by number on double-six, else from a shuffle."""
     everything, tiles = np.uint64(masks.all), masks.tiles
 
-    @compiled()
+    @compiled(inline=True)
     def deal_by_number(
         rules: Integers, hand_figures: Integers, begins: Words, before: Shorts, segments: Words, lowers: Shorts, seed: Word,
         lanes: Words, count: int, table: Rows, dealt: Rows, others: Rows, stocks: Bytes,  # noqa: ARG001
     ) -> None:  # fmt: skip
-        """Deal to the first `count` of `lanes`, whose counters stand in the work table: `dealt[seat * W + lane]` are the hands.
+        """Deal to the first `count` of `lanes`, whose counters stand in the work table: `dealt[lane * MAX_SEATS + seat]` are
+        the hands.
 
         The tables are those of `subsets.HandTables`.
         """
@@ -141,22 +142,22 @@ def deal_for(masks: Masks) -> Callable[..., None]:
             seat = uint64(number_of_seat)
             words = (_SECOND if seat > uint64(1) else _FIRST) + (_L2 if seat & uint64(1) else uint64(0))
             hands = word(hand_figures[seat, SUBSETS])
-            first_bucket, first_segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT])
+            first_bucket, first_segment = word(hand_figures[seat, BUCKET]), word(hand_figures[seat, SEGMENT]) - uint64(1)
             for number in range(count):
                 column = uint64(number)
                 low, high = uint64(table[words + column]), uint64(table[words + _L + column])
                 rank = (high * hands + (low * hands >> uint64(32))) >> uint64(32)
                 bucket = first_bucket + (rank >> uint64(BUCKET_BITS))
-                up_to_rank = (uint64(2) << (rank & _IN_BUCKET)) - uint64(1)
-                segment = segments[first_segment + uint64(before[bucket]) + word(ones(begins[bucket] & up_to_rank)) - uint64(1)]
-                lower = (segment >> uint64(START_BITS + UPPER_BITS)) + rank - (segment & _LOW)
-                mask = ((segment >> uint64(START_BITS)) & _UPPER) << uint64(LOWER) | uint64(lowers[lower])
+                begun = begins[bucket] << (~rank & _IN_BUCKET)
+                segment = segments[first_segment + uint64(before[bucket]) + word(ones(begun))]
+                lower = uint64(uint32(segment + rank))
+                mask = segment >> uint64(UPPER_SHIFT) | uint64(lowers[lower])
                 rest = uint64(table[_REST + column]) if seat else everything
                 hand = deposit(mask, rest)
                 table[_REST + column] = rest ^ hand
-                dealt[seat * _L + lanes[column]] = hand
+                dealt[lanes[column] * _SEATS + seat] = hand
 
-    @compiled()
+    @compiled(inline=True)
     def deal_by_shuffle(
         rules: Integers, hand_figures: Integers, begins: Words, before: Shorts, segments: Words, lowers: Shorts,  # noqa: ARG001
         seed: Word, lanes: Words, count: int, table: Rows, dealt: Rows, others: Rows, stocks: Bytes,
@@ -180,7 +181,7 @@ def deal_for(masks: Masks) -> Callable[..., None]:
                     # What is dealt is looked at no more.
                     stocks[other] = stocks[place + step]
                     step += _ONE
-                dealt[uint64(number_of_seat) * _L + lane] = dealt_tiles
+                dealt[lane * _SEATS + uint64(number_of_seat)] = dealt_tiles
                 rest ^= dealt_tiles
             table[_REST + column] = rest
 

@@ -36,7 +36,7 @@ COLUMNS: Final = 8
 """Columns of the work table that are computed at a time; what lies beyond a list is computed for nothing."""
 MAX_SEATS: Final = 4
 
-# Rows. Seats sit on `HANDS` and `TOUCHED` in playing order: the lane's own seat numbers are in its record.
+# Rows. Seats sit on `HANDS` and `TOUCHED` in playing order: which seat leads the round is in the lane's record.
 MOVER: Final = 0
 """The hand of the seat to move, copied from its row of `HANDS` and back."""
 LEFT: Final = 1
@@ -59,7 +59,9 @@ NEXT_TOUCHED: Final = 9
 """`TOUCHED` of the seat that moves next."""
 OTHERS_TOUCHED: Final = 10
 """`TOUCHED` of all other seats together."""
-HANDS: Final = 11
+CHOICE: Final = 11
+"""The tile that a program has chosen, or nothing, and the mark of an opening where it goes to the right end."""
+HANDS: Final = 12
 TOUCHED: Final = HANDS + MAX_SEATS
 """By seat: the tiles that show a value which the seat is known to lack."""
 ROWS: Final = TOUCHED + MAX_SEATS
@@ -148,23 +150,28 @@ def masks_of(highest: int) -> Masks:
     )  # fmt: skip
 
 
-# Columns of a lane's record of 64-bit numbers; unsigned, as indexes are in the kernel.
+# Columns of a lane's record: eight 64-bit numbers that every round needs, so that they are one cache line. (Unsigned, as
+# indexes are in the kernel.)
 ROUND: Final = np.uint64(0)
 LEADER: Final = np.uint64(1)
 """The seat that opens this round."""
 BLOCK: Final = np.uint64(2)
 POINTS: Final = np.uint64(3)
 """By seat: the score in the match in the low half, the rounds won in the high half."""
-FIRST_ROW: Final = np.uint64(POINTS + MAX_SEATS)
-"""The row of the seat that opened this round."""
-BASE: Final = np.uint64(FIRST_ROW + 1)
+BASE: Final = np.uint64(POINTS + MAX_SEATS)
 """What all decisions of the block share: `random.block_base`."""
-ROTATION: Final = np.uint64(BASE + 1)
-MATCH: Final = np.uint64(ROTATION + 1)
-OPENERS: Final = np.uint64(MATCH + 1)
+RECORD: Final = np.uint64(BASE + 1)
+"""Length of a record."""
+CACHE_LINE: Final = 64
+"""In bytes."""
+
+# Columns of a lane's entry: what is seldom needed.
+MATCH: Final = np.uint64(0)
+ROTATION: Final = np.uint64(1)
+OPENERS: Final = np.uint64(2)
 """The tiles that may open."""
-RECORD: Final = np.uint64(OPENERS + 2)
-"""Length of a record: odd, so that a column of all records spreads over the cache."""
+ENTRY: Final = np.uint64(4)
+"""Length of an entry."""
 WON: Final = 1 << 32
 """A round won, as `POINTS` counts it."""
 

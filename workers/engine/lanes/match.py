@@ -17,11 +17,13 @@ from workers.engine.lanes.fits import fits_of
 from workers.engine.lanes.layout import (
     BASE,
     BLOCK,
+    ENTRY,
     HANDS,
     LANES,
     LEADER,
     MARKS,
     MATCH,
+    MAX_SEATS,
     MOVER,
     NEXT_TOUCHED,
     OPENERS,
@@ -55,6 +57,7 @@ _ZERO, _ONE, _LANES, _WIDTH = np.uint64(0), np.uint64(1), np.uint64(LANES), np.u
 _MOVER, _NEXT_TOUCHED, _OTHERS_TOUCHED, _HANDS, _TOUCHED = (
     np.uint64(row * WIDTH) for row in (MOVER, NEXT_TOUCHED, OTHERS_TOUCHED, HANDS, TOUCHED)
 )
+_SEATS = np.uint64(MAX_SEATS)
 _LOTS_END = np.uint64(2 * LANES)
 _TOP, _RANDOM = int(Finish.TOP), int(Finish.RANDOM)
 _PIPS, _DOUBLE, _MOBILITY, _DISTINCT = int(Feature.PIPS), int(Feature.DOUBLE), int(Feature.MOBILITY), int(Feature.DISTINCT)
@@ -74,13 +77,13 @@ PLACES_OF_BITS = np.array(
 """By eight bits: the places of the set ones from the lowest, sixteen bits each, in two words."""
 _FOUR, _FOUR_SHORTS = np.uint64(4), np.uint64(0x0001_0001_0001_0001)
 _SMALL_HAND, _USUAL_HAND = 5, 7
-"""The largest hands that `play_random_five` and `play_random_seven` take."""
+"""The largest hands that `choose_random_five` and `choose_random_seven` take."""
 
 
-@compiled()
+@compiled(inline=True)
 def _begin_matches(
-    rules: Integers, records: Integers, table: Rows, lanes: Words, count: int, first: int, seed: Word, first_block: Word,
-    rotations: int, lots: Words, fresh: Words, going_on: int,
+    rules: Integers, records: Integers, entries: Integers, table: Rows, lanes: Words, count: int, first: int, seed: Word,
+    first_block: Word, rotations: int, lots: Words, fresh: Words, going_on: int,
 ) -> None:  # fmt: skip
     """Put the matches from number `first` on into the first `count` of `lanes`, and these behind the lanes of `fresh`.
 
@@ -96,9 +99,10 @@ def _begin_matches(
         lane = lanes[column]
         record = lane * RECORD
         drawn = number_of_block & (_LANES - _ONE)
-        records[record + MATCH] = first + number
+        entry = lane * ENTRY
+        entries[entry + MATCH] = first + number
+        entries[entry + ROTATION] = rotation
         records[record + BLOCK] = whole(first_block + number_of_block)
-        records[record + ROTATION] = rotation
         records[record + ROUND] = 0
         records[record + LEADER] = whole(lots[drawn])
         records[record + BASE] = whole(lots[_LANES + drawn])
@@ -159,8 +163,8 @@ def matches(masks: Masks) -> Callable[..., None]:
     (lay_out_2, lay_out_3, lay_out_4), begin_lines, (judge_2, judge_3, judge_4) = rounds_of(masks)
     mark_rivals, narrow_weighted = scores_of(masks)
     (
-        play_random_five, play_random_seven, play_top, fill_kept, finish_random_seven, finish_random_any, finish_top,
-        finish_random_tile,
+        place_choices, choose_random_five, choose_random_seven, choose_top, fill_kept, finish_random_seven, finish_random_any,
+        finish_top, finish_random_tile,
     ) = plies_of(masks)  # fmt: skip
     (
         narrow_pips, narrow_double, narrow_equal_ends, narrow_next_lacks_one, narrow_next_lacks_both, narrow_other_lacks,
@@ -171,10 +175,10 @@ def matches(masks: Masks) -> Callable[..., None]:
         open_by_unseen,
     ) = fits_of(masks)  # fmt: skip
 
-    @compiled()
+    @compiled(inline=True)
     def _queue(
-        rules: Integers, tile_sets: Words, period: int, records: Integers, lanes: Words, count: int, dealt: Rows, hands: Words,
-        due: Words, dues: Integers,
+        rules: Integers, tile_sets: Words, period: int, records: Integers, entries: Integers, lanes: Words, count: int,
+        dealt: Rows, hands: Words, due: Words, dues: Integers,
     ) -> None:  # fmt: skip
         """Queue lanes with a new deal for the steps in which their leader's program moves."""
         players = rules[PLAYERS]
@@ -185,11 +189,11 @@ def matches(masks: Masks) -> Callable[..., None]:
                 openers = everything
                 if records[record + ROUND] == 0:
                     for seat in range(players):
-                        hands[2 * seat] = uint64(dealt[uint64(seat) * _WIDTH + lane])
+                        hands[2 * seat] = uint64(dealt[lane * _SEATS + uint64(seat)])
                     leader, tile = opening_tile(rules, tile_sets, hands)
                     records[record + LEADER] = leader
                     openers = bit(tile)
-                records[record + OPENERS] = whole(openers)
+                entries[lane * ENTRY + OPENERS] = whole(openers)
         if period == 1:
             for number in range(count):
                 due[uint64(number)] = lanes[uint64(number)]
@@ -197,36 +201,35 @@ def matches(masks: Masks) -> Callable[..., None]:
             return
         for number in range(count):
             lane = lanes[uint64(number)]
-            record = lane * RECORD
-            place = records[record + LEADER] - records[record + ROTATION]
+            place = records[lane * RECORD + LEADER] - entries[lane * ENTRY + ROTATION]
             place = place + players if place < 0 else place
             # A period that is shorter than the number of players is 1 or 2.
             turn = word(place if period == players else place & (period - 1))
             due[turn * _LANES + word(dues[turn])] = lane
             dues[turn] += 1
 
-    @compiled()
+    @compiled(inline=True)
     def _lay_out(
-        rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
-        due: Words, first: Word, opened: int, row: Word,
+        rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, entries: Integers,
+        first_rows: Bytes, dealt: Rows, table: Rows, due: Words, first: Word, opened: int, row: Word,
     ) -> None:  # fmt: skip
         if rules[PLAYERS] == 2:
-            lay_out_2(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+            lay_out_2(rules, reads_table, rows, addresses, records, entries, first_rows, dealt, table, due, first, opened, row)
         elif rules[PLAYERS] == 3:
-            lay_out_3(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+            lay_out_3(rules, reads_table, rows, addresses, records, entries, first_rows, dealt, table, due, first, opened, row)
         else:
-            lay_out_4(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+            lay_out_4(rules, reads_table, rows, addresses, records, entries, first_rows, dealt, table, due, first, opened, row)
 
-    @compiled()
-    def _judge(rules: Integers, rows: Rows, records: Integers, table: Rows, over: Shorts, ending: int, take: bool) -> None:
+    @compiled(inline=True)
+    def _judge(rules: Integers, rows: Rows, first_rows: Bytes, table: Rows, over: Shorts, ending: int, take: bool) -> None:
         if rules[PLAYERS] == 2:
-            judge_2(rows, records, table, over, ending, rules[NET], take)
+            judge_2(rows, first_rows, table, over, ending, rules[NET], take)
         elif rules[PLAYERS] == 3:
-            judge_3(rows, records, table, over, ending, rules[NET], take)
+            judge_3(rows, first_rows, table, over, ending, rules[NET], take)
         else:
-            judge_4(rows, records, table, over, ending, rules[NET], take)
+            judge_4(rows, first_rows, table, over, ending, rules[NET], take)
 
-    @compiled()
+    @compiled(inline=True)
     def _play(
         rules: Integers, most: int, programs: Integers, place: Word, reads_table: bool, rows: Rows, addresses: Words,
         marks: Words, ended: Bytes, rivals: Shorts, table: Rows, openings: Words, first_opening: Word, opened: int, row: Word,
@@ -246,13 +249,16 @@ def matches(masks: Masks) -> Callable[..., None]:
         if reads_table:
             note_lacks(rows, _TOUCHED + row * _WIDTH)
         if plain and kind == _RANDOM and most <= _SMALL_HAND:
-            play_random_five(rows, ended)
+            choose_random_five(rows)
+            place_choices(rows, ended)
             return
         if plain and kind == _RANDOM and most <= _USUAL_HAND:
-            play_random_seven(rows, ended)
+            choose_random_seven(rows)
+            place_choices(rows, ended)
             return
         if plain and kind == _TOP:
-            play_top(rows, ended)
+            choose_top(rows)
+            place_choices(rows, ended)
             return
         preferences = programs[place, _PREFERENCES]
         by_double = preferences > 0 and programs[place, _FIRST_PREFERENCE] >> 1 == _DOUBLE
@@ -273,13 +279,14 @@ def matches(masks: Masks) -> Callable[..., None]:
             mark_rivals(rows, ended)
             narrow_weighted(rows, rivals, _gather(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
         if kind == _RANDOM and most <= _USUAL_HAND:
-            finish_random_seven(rows, ended)
+            finish_random_seven(rows)
         elif kind == _RANDOM:
-            finish_random_any(rows, ended)
+            finish_random_any(rows)
         elif kind == _TOP:
-            finish_top(rows, ended)
+            finish_top(rows)
         else:
-            finish_random_tile(rows, ended)
+            finish_random_tile(rows)
+        place_choices(rows, ended)
 
     @compiled()
     def _prefer_fits(
@@ -332,8 +339,8 @@ def matches(masks: Masks) -> Callable[..., None]:
         hand_figures, begins, before, segments, lowers = tables
         scores, winners, rounds, rounds_won, totals = results
         (
-            rows, addresses, records, dealt, table, marks, ended, hands, lots, fresh, done, due, dues, over, rivals, stocks,
-            drawing, drawing_passes, others,
+            rows, addresses, records, entries, first_rows, dealt, table, marks, ended, hands, lots, fresh, done, due, dues,
+            over, rivals, stocks, drawing, drawing_passes, others,
         ) = room  # fmt: skip
         to_draw = drawable(rules)
         # A hand that draws may hold all tiles of a suit but one, which is on the line.
@@ -342,7 +349,7 @@ def matches(masks: Masks) -> Callable[..., None]:
         begun = min(matches, LANES)
         for lane in range(begun):
             done[lane] = uint64(lane)
-        _begin_matches(rules, records, table, done, begun, 0, seed, first_block, rotations, lots, fresh, 0)
+        _begin_matches(rules, records, entries, table, done, begun, 0, seed, first_block, rotations, lots, fresh, 0)
         going_on = begun
         under_way = begun
         step = plies = 0
@@ -351,12 +358,12 @@ def matches(masks: Masks) -> Callable[..., None]:
             deal(rules, hand_figures, begins, before, segments, lowers, seed, fresh, going_on, table, dealt, others, stocks)
             if to_draw:
                 shuffle_stocks(rules, seed, fresh, going_on, table, others, stocks)
-            _queue(rules, tile_sets, period, records, fresh, going_on, dealt, hands, due, dues)
+            _queue(rules, tile_sets, period, records, entries, fresh, going_on, dealt, hands, due, dues)
             turn = row % word(period)
             first = turn * _LANES
             opened = dues[turn]
             dues[turn] = 0
-            _lay_out(rules, reads_table, rows, addresses, records, dealt, table, due, first, opened, row)
+            _lay_out(rules, reads_table, rows, addresses, records, entries, first_rows, dealt, table, due, first, opened, row)
             copy_row(rows, _HANDS + row * _WIDTH, _MOVER)
             shut = 0
             if to_draw:
@@ -375,13 +382,15 @@ def matches(masks: Masks) -> Callable[..., None]:
             if to_draw:
                 take_stocks(rows, over, ending)
             # Where every lane is laid out again at the next step its old hands do no harm.
-            _judge(rules, rows, records, table, over, ending, period > 1 or begun + ending > matches)
+            _judge(rules, rows, first_rows, table, over, ending, period > 1 or begun + ending > matches)
             going_on, finished = settle(rules, tile_sets, figures, records, table, over, ending, hands, totals, fresh, done)
-            finish(rules, records, done, finished, scores, winners, rounds, rounds_won)
+            finish(rules, records, entries, done, finished, scores, winners, rounds, rounds_won)
             # A round has as many plies as steps, and one pass of every seat once nobody can play.
             plies += ending * (step + 1) - opened * step
             again = min(finished, matches - begun)
-            _begin_matches(rules, records, table, done, again, begun, seed, first_block, rotations, lots, fresh, going_on)
+            _begin_matches(
+                rules, records, entries, table, done, again, begun, seed, first_block, rotations, lots, fresh, going_on
+            )
             begun += again
             going_on += again
             under_way -= finished - again

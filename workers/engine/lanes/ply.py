@@ -14,6 +14,7 @@ from workers.engine import rng
 from workers.engine.compile import compiled
 from workers.engine.lanes.bits import operations
 from workers.engine.lanes.layout import (
+    CHOICE,
     KEPT_LEFT,
     KEPT_RIGHT,
     LANES,
@@ -35,8 +36,8 @@ from workers.engine.scalar.random import mix64
 _TURN = np.uint64(rng.SEATS_PER_NUMBER * rng.GAMMA & rng.MASK64)
 """From a seat's decision to its next one."""
 _L = np.uint64(LANES)
-_MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT = (
-    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT)
+_MOVER, _LEFT, _RIGHT, _UNION, _WORD, _LOW_WORD, _KEPT_LEFT, _KEPT_RIGHT, _CHOICE = (
+    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, WORD, LOW_WORD, KEPT_LEFT, KEPT_RIGHT, CHOICE)
 )
 _LOW_HALF = np.uint64(rng.MASK32)
 
@@ -81,9 +82,10 @@ def draw_long_words(rows: Rows, addresses: Words, first: Word) -> None:
 class Plies(NamedTuple):
     """The plies of policies over one set of tiles; those at random for as many placements at an end as they are named by."""
 
-    play_random_five: Callable[..., None]
-    play_random_seven: Callable[..., None]
-    play_top: Callable[..., None]
+    place: Callable[..., None]
+    choose_random_five: Callable[..., None]
+    choose_random_seven: Callable[..., None]
+    choose_top: Callable[..., None]
     fill_kept: Callable[..., None]
     finish_random_seven: Callable[..., None]
     finish_random_any: Callable[..., None]
@@ -95,7 +97,7 @@ def plies_of(masks: Masks) -> Plies:
     """The functions that depend on the set."""
     is_wide, sized, whole, zero, one_bit = masks.is_wide, masks.sized, masks.whole, masks.number(0), masks.number(1)
     ones, signed, _, narrowed, scaled, lowest, highest, where, _ = operations(masks)
-    top_bit = masks.number(1 << 31)
+    top_bit, right_mark, not_right_mark = masks.number(1 << 31), masks.opening, ~masks.opening
     doubles, suits_of = masks.doubles, masks.suits
     # A value that the set does not have brings nothing, and the compiler drops it.
     _, c1, c2, c3, c4, c5, c6, c7, c8, c9 = (suit & ~doubles for suit in suits_of)
@@ -146,26 +148,36 @@ def plies_of(masks: Masks) -> Plies:
         return lowest(bits)
 
     @compiled(inline=True)
-    def _place(rows: Rows, ended: Bytes, lane: Word, hand: Bits, left: Bits, right: Bits, tile: Bits, at_right: bool) -> None:
-        """Place a tile (or nothing) and mark in `ended` whether the round ends with it: the hand is empty, or nobody can play.
+    def _choose(rows: Rows, lane: Word, tile: Bits, at_right: bool) -> None:
+        rows[_CHOICE + lane] = sized(tile | right_mark) if at_right else tile
+
+    @compiled()
+    def place(rows: Rows, ended: Bytes) -> None:
+        """Make every lane's choice, and mark in `ended` where the round ends with it: the hand is empty, or nobody can play.
 
         A line that nobody can continue is known as soon as it is there; the passes that follow are only counted.
         """
-        suits = crossing(tile)
-        left = left if at_right else sized(left ^ suits)
-        right = sized(right ^ suits) if at_right else right
-        hand = sized(hand ^ tile)
-        union = sized(rows[_UNION + lane] ^ tile)
-        rows[_MOVER + lane] = hand
-        rows[_UNION + lane] = union
-        rows[_LEFT + lane] = left
-        rows[_RIGHT + lane] = right
-        over = (hand == zero) | (sized(union & sized(left | right)) == zero)
-        ended[lane] = uint8((tile != zero) & over)
+        for number in range(LANES):
+            lane = uint64(number)
+            choice = rows[_CHOICE + lane]
+            hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
+            at_right = signed(choice) < whole(0)
+            tile = sized(choice & not_right_mark)
+            suits = crossing(tile)
+            left = left if at_right else sized(left ^ suits)
+            right = sized(right ^ suits) if at_right else right
+            hand = sized(hand ^ tile)
+            union = sized(rows[_UNION + lane] ^ tile)
+            rows[_MOVER + lane] = hand
+            rows[_UNION + lane] = union
+            rows[_LEFT + lane] = left
+            rows[_RIGHT + lane] = right
+            over = (hand == zero) | (sized(union & sized(left | right)) == zero)
+            ended[lane] = uint8((tile != zero) & over)
 
     def _random_ply_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
         @compiled()
-        def play_random(rows: Rows, ended: Bytes) -> None:
+        def choose_random(rows: Rows) -> None:
             """A ply of policies that play uniformly over all placements, for hands as large as `drop` takes."""
             for number in range(LANES):
                 lane = uint64(number)
@@ -177,14 +189,14 @@ def plies_of(masks: Masks) -> Plies:
                 at_right = signed(chosen) >= signed(at_left)
                 fits = fits_right if at_right else fits_left
                 chosen = sized(chosen - at_left) if at_right else chosen
-                _place(rows, ended, lane, hand, left, right, drop(fits, chosen), at_right)
+                _choose(rows, lane, drop(fits, chosen), at_right)
 
-        return play_random
+        return choose_random
 
-    play_random_five, play_random_seven = _random_ply_for(_drop_five), _random_ply_for(_drop_seven)
+    choose_random_five, choose_random_seven = _random_ply_for(_drop_five), _random_ply_for(_drop_seven)
 
     @compiled()
-    def play_top(rows: Rows, ended: Bytes) -> None:
+    def choose_top(rows: Rows) -> None:
         """A ply of policies that play the heaviest tile, at the smaller end where it fits both."""
         for number in range(LANES):
             lane = uint64(number)
@@ -194,7 +206,7 @@ def plies_of(masks: Masks) -> Plies:
             in_right = sized(tile & right) != zero
             # Suits compare as their values do: the highest tile of each is the one with a six.
             at_right = in_right & ((not in_left) | (signed(right) < signed(left)))
-            _place(rows, ended, lane, hand, left, right, tile, at_right)
+            _choose(rows, lane, tile, at_right)
 
     @compiled()
     def fill_kept(rows: Rows, wanted: Bits) -> None:
@@ -210,7 +222,7 @@ def plies_of(masks: Masks) -> Plies:
 
     def _finish_random_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
         @compiled()
-        def finish_random(rows: Rows, ended: Bytes) -> None:
+        def finish_random(rows: Rows) -> None:
             """Place one of the kept placements, uniformly."""
             for number in range(LANES):
                 lane = uint64(number)
@@ -221,14 +233,14 @@ def plies_of(masks: Masks) -> Plies:
                 fits = fits_right if at_right else fits_left
                 chosen = sized(chosen - at_left) if at_right else chosen
                 tile = drop(fits, chosen)
-                _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
+                _choose(rows, lane, tile, at_right)
 
         return finish_random
 
     finish_random_seven, finish_random_any = _finish_random_for(_drop_seven), _finish_random_for(_drop_any)
 
     @compiled()
-    def finish_top(rows: Rows, ended: Bytes) -> None:
+    def finish_top(rows: Rows) -> None:
         """Place the heaviest of the kept placements, at the smaller end where it fits both."""
         for number in range(LANES):
             lane = uint64(number)
@@ -238,10 +250,10 @@ def plies_of(masks: Masks) -> Plies:
             in_left = sized(tile & fits_left) != zero
             in_right = sized(tile & fits_right) != zero
             at_right = in_right & ((not in_left) | (signed(right) < signed(left)))
-            _place(rows, ended, lane, rows[_MOVER + lane], left, right, tile, at_right)
+            _choose(rows, lane, tile, at_right)
 
     @compiled()
-    def finish_random_tile(rows: Rows, ended: Bytes) -> None:
+    def finish_random_tile(rows: Rows) -> None:
         """Place one of the tiles of the kept placements, uniformly, then at one of the ends that it fits."""
         for number in range(LANES):
             lane = uint64(number)
@@ -253,9 +265,9 @@ def plies_of(masks: Masks) -> Plies:
             in_right = sized(tile & fits_right) != zero
             # Half of the low word's range is its top bit.
             at_right = in_right & ((not in_left) | (sized(rows[_LOW_WORD + lane] & top_bit) != zero))
-            _place(rows, ended, lane, rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane], tile, at_right)
+            _choose(rows, lane, tile, at_right)
 
     return Plies(
-        play_random_five, play_random_seven, play_top, fill_kept, finish_random_seven, finish_random_any, finish_top,
-        finish_random_tile,
+        place, choose_random_five, choose_random_seven, choose_top, fill_kept, finish_random_seven, finish_random_any,
+        finish_top, finish_random_tile,
     )  # fmt: skip

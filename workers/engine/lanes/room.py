@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workers.engine.lanes.layout import (
+    CACHE_LINE,
+    ENTRY,
     LANES,
     MARKS,
     MAX_SEATS,
@@ -37,8 +39,11 @@ class Room(NamedTuple):
     addresses: Words
     """By row of a seat and lane: where the seat's next decision takes its random word from."""
     records: Integers
+    entries: Integers
+    first_rows: Bytes
+    """By lane: the row of the seat that opened this round."""
     dealt: Rows
-    """By seat and lane: the hand of the next round."""
+    """By lane and seat: the hand of the next round."""
     table: Rows
     marks: Words
     ended: Bytes
@@ -73,8 +78,10 @@ def make_room(masks: Masks, ruleset: Ruleset) -> Room:
     return Room(
         rows=np.zeros(ROWS * WIDTH, number),
         addresses=np.zeros(MAX_SEATS * WIDTH, np.uint64),
-        records=np.zeros(LANES * int(RECORD), np.int64),
-        dealt=np.zeros(MAX_SEATS * WIDTH, number),
+        records=_whole_lines(LANES * int(RECORD)),
+        entries=np.zeros(LANES * int(ENTRY), np.int64),
+        first_rows=np.zeros(LANES, np.uint8),
+        dealt=np.zeros(LANES * MAX_SEATS, number),
         table=np.zeros(WORK_ROWS * WIDTH, number),
         marks=marks,
         ended=marks.view(np.uint8),
@@ -92,3 +99,11 @@ def make_room(masks: Masks, ruleset: Ruleset) -> Room:
         # Steps come in pairs, and the last pair may have one too many.
         others=np.zeros((max(dealt, masks.tiles - dealt) + 1) * WIDTH, np.uint32),
     )
+
+
+def _whole_lines(numbers: int) -> Integers:
+    """So many zeros, the first of which begins a cache line."""
+    spare = CACHE_LINE // np.dtype(np.int64).itemsize
+    wider = np.zeros(numbers + spare, np.int64)
+    first = -wider.ctypes.data % CACHE_LINE // wider.itemsize
+    return wider[first : first + numbers]

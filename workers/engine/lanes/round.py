@@ -23,12 +23,13 @@ from workers.engine.lanes.layout import (
     COUNTER_HIGH,
     COUNTER_LOW,
     COUNTER_ROUND,
-    FIRST_ROW,
+    ENTRY,
     HANDS,
     HELD,
     LEADER,
     LEFT,
     MATCH,
+    MAX_SEATS,
     NOBODY,
     OPENED,
     OPENERS,
@@ -85,6 +86,7 @@ _COUNTER_ROUND, _COUNTER_LOW, _COUNTER_HIGH = (np.uint64(row * WIDTH) for row in
 _PARTNER = np.uint64(2)
 """What tells the number of a partner from one's own."""
 _NO_SEAT = np.uint64(NOBODY)
+_SEATS = np.uint64(MAX_SEATS)
 _WON, _SCORE = np.uint64(WON), np.uint64(WON - 1)
 _LEFT_OVER, _OUT_SHIFT = np.uint64(OUT - 1), np.uint64(OUT.bit_length() - 1)
 PLAYER_COUNTS: Final = (2, 3, 4)
@@ -117,10 +119,10 @@ def rounds_of(masks: Masks) -> Rounds:
     def _lay_out_for(number_of_players: int) -> Callable[..., Any]:
         players = np.uint64(number_of_players)
 
-        @compiled()
+        @compiled(inline=True)
         def lay_out(
-            rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, dealt: Rows, table: Rows,
-            lanes: Words, first: Word, count: int, row: Word,
+            rules: Integers, reads_table: bool, rows: Rows, addresses: Words, records: Integers, entries: Integers,
+            first_rows: Bytes, dealt: Rows, table: Rows, lanes: Words, first: Word, count: int, row: Word,
         ) -> None:  # fmt: skip
             """Put the dealt rounds of some lanes on the table: the leader on the row that moves now, the others after it.
 
@@ -132,21 +134,22 @@ def rounds_of(masks: Masks) -> Rounds:
                 record = lane * RECORD
                 seat = word(records[record + LEADER])
                 base = decision_base(word(records[record + BASE]), records[record + ROUND])
-                table[_OPENED + column] = dealt[seat * _WIDTH + lane]
+                hands = lane * _SEATS
+                table[_OPENED + column] = dealt[hands + seat]
                 place = row
                 union = zero
                 for _ in range(number_of_players):
-                    hand = dealt[seat * _WIDTH + lane]
+                    hand = dealt[hands + seat]
                     rows[_HANDS + place * _WIDTH + lane] = hand
                     addresses[place * _WIDTH + lane] = base + seat * _GAMMA
                     union = sized(union | hand)
                     seat = seat + _ONE if seat + _ONE < players else _ZERO
                     place = place + _ONE if place + _ONE < players else _ZERO
-                ends = sized(opening | (sized(records[record + OPENERS]) if rules[OPENS_BY_DOUBLE] else everything))
+                ends = sized(opening | (sized(entries[lane * ENTRY + OPENERS]) if rules[OPENS_BY_DOUBLE] else everything))
                 rows[_LEFT + lane] = ends
                 rows[_RIGHT + lane] = ends
                 rows[_UNION + lane] = sized(union | opening)
-                records[record + FIRST_ROW] = whole(row)
+                first_rows[lane] = uint8(row)
                 if reads_table:
                     rows[_STOCK + lane] = sized(everything ^ union)
                     for kind in range(number_of_players):
@@ -178,8 +181,8 @@ def rounds_of(masks: Masks) -> Rounds:
     def _judge_for(number_of_players: int) -> Callable[..., Any]:
         players = np.uint64(number_of_players)
 
-        @compiled()
-        def judge(rows: Rows, records: Integers, table: Rows, lanes: Shorts, count: int, net: int, take: bool) -> None:
+        @compiled(inline=True)
+        def judge(rows: Rows, first_rows: Bytes, table: Rows, lanes: Shorts, count: int, net: int, take: bool) -> None:
             """By the plain rules who wins the rounds of some lanes, and what: the rows AHEAD, AWARD and HELD of the work table.
 
             `net` is whether a winner by lightness pays for the own hand; `take` is whether to take the hands off the lanes,
@@ -188,7 +191,7 @@ def rounds_of(masks: Masks) -> Rounds:
             for number in range(count):
                 column = uint64(number)
                 lane = uint64(lanes[column])
-                place = word(records[lane * RECORD + FIRST_ROW])
+                place = uint64(first_rows[lane])
                 for distance in range(number_of_players):
                     table[_ORDERED + uint64(distance) * _WIDTH + column] = rows[_HANDS + place * _WIDTH + lane]
                     if take:
@@ -261,7 +264,7 @@ def _leads_next(kind: int, players: Word, table: Rows, column: Word, leader: Wor
     return loser
 
 
-@compiled()
+@compiled(inline=True)
 def settle(
     rules: Integers, tile_sets: Words, figures: Integers, records: Integers, table: Rows, lanes: Shorts, count: int,
     hands: Words, totals: Integers, fresh: Words, done: Words,
@@ -325,17 +328,18 @@ def settle(
     return whole(going_on), whole(finished)
 
 
-@compiled()
+@compiled(inline=True)
 def finish(
-    rules: Integers, records: Integers, lanes: Words, count: int, scores: Scores, winners: Bytes, rounds: Scores,
-    rounds_won: Integers,
+    rules: Integers, records: Integers, entries: Integers, lanes: Words, count: int, scores: Scores, winners: Bytes,
+    rounds: Scores, rounds_won: Integers,
 ) -> None:  # fmt: skip
     """Write the results of the matches in the first `count` of `lanes`, which are over; their points are zero again."""
     players = rules[PLAYERS]
     for number in range(count):
-        record = lanes[uint64(number)] * RECORD
-        match = word(records[record + MATCH])
-        rotation = word(records[record + ROTATION])
+        lane = lanes[uint64(number)]
+        record, entry = lane * RECORD, lane * ENTRY
+        match = word(entries[entry + MATCH])
+        rotation = word(entries[entry + ROTATION])
         best, won = 0, 0
         for number_of_seat in range(players):
             seat = uint64(number_of_seat)

@@ -34,11 +34,9 @@ SEGMENT: Final = 2
 """Where its segments begin."""
 FIGURES: Final = 3
 
-# Parts of a segment's word.
-START_BITS: Final = 32
-"""The lowest bits are the segment's first number, ..."""
-UPPER_BITS: Final = 16
-"""... the next its places from 14 on as a mask, the rest where the masks of its lower part begin in `lowers`."""
+UPPER_SHIFT: Final = 32
+"""Above this many bits of a segment's word are its places from 14 on, as the mask of a hand; below is, less the segment's first
+number, where the masks of its lower part begin in `lowers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class HandTables:
     before: npt.NDArray[np.uint16]
     """By bucket: how many segments of the seat begin before it."""
     segments: npt.NDArray[np.uint64]
-    """By segment: its first number and its two parts."""
+    """By segment: see `UPPER_SHIFT`."""
     lowers: npt.NDArray[np.uint16]
     """All masks of 14 places, by size and then ascending."""
 
@@ -79,8 +77,8 @@ def hand_tables(players: int, hand: int) -> HandTables:
         np.bitwise_or.at(bits, starts >> BUCKET_BITS, np.uint64(1) << (starts & ((1 << BUCKET_BITS) - 1)))
         begins.append(bits)
         before.append(np.cumsum(np.bitwise_count(bits)) - np.bitwise_count(bits))
-        begin_lower = first_of_size[left[uppers]]
-        segments.append(starts | uppers.astype(np.uint64) << START_BITS | begin_lower << (START_BITS + UPPER_BITS))
+        offsets = first_of_size[left[uppers]] - starts & np.uint64((1 << UPPER_SHIFT) - 1)
+        segments.append(offsets | uppers.astype(np.uint64) << UPPER_SHIFT + LOWER)
     return HandTables(
         figures=figures,
         begins=np.concatenate(begins),

@@ -6,7 +6,7 @@ from numba import uint64
 from workers.engine import rng
 from workers.engine.compile import compiled
 from workers.engine.lanes.bits import deposit
-from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, LOWER, SEGMENT, START_BITS, SUBSETS, UPPER_BITS
+from workers.engine.lanes.subsets import BUCKET, BUCKET_BITS, SEGMENT, SUBSETS, UPPER_SHIFT
 from workers.engine.scalar.bits import last_tile, lowest, ones, single, word
 from workers.engine.scalar.layout import (
     ALL,
@@ -32,8 +32,7 @@ from workers.engine.tiles import set_size
 _ALL = np.uint64((1 << set_size(6)) - 1)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 _BUCKET_BITS, _IN_BUCKET = np.uint64(BUCKET_BITS), np.uint64((1 << BUCKET_BITS) - 1)
-_START, _UPPER = np.uint64((1 << START_BITS) - 1), np.uint64((1 << UPPER_BITS) - 1)
-_UPPER_SHIFT, _LOWER_SHIFT, _LOWER = np.uint64(START_BITS), np.uint64(START_BITS + UPPER_BITS), np.uint64(LOWER)
+_UPPER_SHIFT, _OFFSET = np.uint64(UPPER_SHIFT), np.uint64((1 << UPPER_SHIFT) - 1)
 _DEAL, _LOT, _STOCK = typed(rng.DEAL), typed(rng.LOT), typed(rng.STOCK)
 
 
@@ -114,12 +113,10 @@ def _unranked_hands(
     for seat in range(rules[PLAYERS]):
         rank = word(scaled(words[word(seat)], hand_figures[word(seat), SUBSETS]))
         bucket = word(hand_figures[word(seat), BUCKET]) + (rank >> _BUCKET_BITS)
-        up_to_rank = (_TWO << (rank & _IN_BUCKET)) - _ONE
-        segment = segments[
-            word(hand_figures[word(seat), SEGMENT]) + uint64(before[bucket]) + word(ones(begins[bucket] & up_to_rank)) - _ONE
-        ]
-        lower = (segment >> _LOWER_SHIFT) + rank - (segment & _START)
-        mask = ((segment >> _UPPER_SHIFT) & _UPPER) << _LOWER | uint64(lowers[lower])
+        begun = begins[bucket] & (_TWO << (rank & _IN_BUCKET)) - _ONE
+        segment = segments[word(hand_figures[word(seat), SEGMENT]) + uint64(before[bucket]) + word(ones(begun)) - _ONE]
+        lower = segment + rank & _OFFSET
+        mask = segment >> _UPPER_SHIFT | uint64(lowers[lower])
         hand = deposit(mask, rest)
         rest ^= hand
         hands[word(2 * seat)], hands[word(2 * seat + 1)] = hand, EMPTY
