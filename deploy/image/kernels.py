@@ -43,6 +43,7 @@ def compile_for_this_process(wanted: list[Kernel]) -> None:
     """Compiles into the cache for the processor that the environment names; calls nothing, and tells what came of it."""
     from workers.engine.lanes import double_nine as _wide  # noqa: F401
     from workers.engine.lanes import double_six as _lanes  # noqa: F401
+    from workers.engine.scalar import count as _count  # noqa: F401
     from workers.engine.scalar import door as _scalar  # noqa: F401
 
     for module, name, signature in wanted:

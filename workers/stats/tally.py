@@ -176,62 +176,34 @@ def histogram_from_json(pairs: list[list[Any]]) -> Histogram:
 
 def tally_rows(lineup: Lineup, rows: MatchRows, first_block: int) -> Tally:
     """The tally of finished rows of whole blocks, the first of which is block `first_block` of its scenario."""
+    # Not before anything is tallied: who only reads tallies need not wait for the compiler to load.
+    from workers.engine.scalar.count import count_matches
+
     ruleset, rotations, players = lineup.ruleset, lineup.rotations, lineup.ruleset.players
-    seat_wins = (rows.winners[:, None] >> np.arange(players)) & 1 == 1
-    winning_sides = _winning_sides(ruleset, seat_wins)
-    sole = seat_wins & (winning_sides == 1)[:, None]
-    shared = seat_wins & (winning_sides > 1)[:, None]
-    share = seat_wins * (score_unit(ruleset) // np.maximum(winning_sides, 1))[:, None]
-    margins = players * rows.scores.astype(np.int64) - rows.scores.sum(axis=1, dtype=np.int64)[:, None]
-    ranked = np.sort(rows.scores[:, :2] if ruleset.partners else rows.scores, axis=1)
+    sums = count_matches(
+        rows.scores, rows.winners, rows.rounds, rotations, ruleset.partners, score_unit(ruleset), first_block, CLUSTERS
+    )
+    blocks = len(rows.rounds) // rotations
 
     tally = Tally.empty(players)
     tally.matches = len(rows.rounds)
-    tally.unfinished = int((winning_sides == 0).sum())
-    tally.draws = int((winning_sides > 1).sum())
-    tally.rounds = int(rows.rounds.sum(dtype=np.int64))
+    tally.unfinished, tally.draws, tally.rounds = map(int, sums.matches)
     for name in ("plies", "passes", "blocked_rounds", "tied_blocked_rounds", "leader_rounds_won"):
         setattr(tally, name, int(getattr(rows, name)))
-    tally.rounds_per_match = _histogram(rows.rounds)
-    tally.winning_margin = _histogram(ranked[:, -1] - ranked[:, -2])
-    for place in range(players):
-        block_score = np.zeros(len(rows.rounds) // rotations, np.int64)
-        block_margin = np.zeros_like(block_score)
-        for rotation in range(rotations):
-            seat = (place + rotation) % players
-            turn = slice(rotation, None, rotations)
-            counts = Counts(
-                wins=int(sole[turn, seat].sum()),
-                shared_wins=int(shared[turn, seat].sum()),
-                rounds_won=int(rows.rounds_won[rotation, seat]),
-                points=int(rows.scores[turn, seat].sum(dtype=np.int64)),
-            )
-            tally.places[place].add(counts)
+    tally.rounds_per_match = _histogram(sums.rounds)
+    tally.winning_margin = _histogram(sums.winning_margins)
+    for rotation in range(rotations):
+        for seat in range(players):
+            wins, shared_wins, points = map(int, sums.seats[rotation, seat])
+            counts = Counts(wins, shared_wins, int(rows.rounds_won[rotation, seat]), points)
             tally.seats[seat].add(counts)
-            block_score += share[turn, seat]
-            block_margin += margins[turn, seat]
-        # A margin stays below 2^31 and a call plays fewer than 2^31 blocks, so only the squares could pass 64 bits:
-        # they are summed in two halves.
-        squares = block_margin * block_margin
-        square_sum = (int((squares >> 32).sum()) << 32) + int((squares & 0xFFFF_FFFF).sum())
-        if place == 0:
-            tally.clusters = _cluster_sums(block_score, first_block)
-        tally.blocks[place] = BlockScores(_histogram(block_score), int(block_margin.sum()), square_sum)
+            tally.places[(seat - rotation) % players].add(counts)
+    for place, (margin, high, low) in enumerate(sums.margins.tolist()):
+        tally.blocks[place] = BlockScores(_histogram(sums.block_scores[place]), margin, (high << 32) + low)
+    # Up to the last cluster that holds a block.
+    tally.clusters = sums.clusters[: min(first_block % CLUSTERS + blocks, CLUSTERS) if blocks else 0].tolist()
     return tally
 
 
-def _winning_sides(ruleset: Ruleset, seat_wins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """[M] how many sides share each match: 0 unfinished, 1 won, more for a draw."""
-    seats: npt.NDArray[np.int64] = seat_wins.sum(axis=1, dtype=np.int64)
-    return seats // 2 if ruleset.partners else seats
-
-
-def _cluster_sums(block_score: npt.NDArray[np.int64], first_block: int) -> list[int]:
-    # Sums of a call stay far below 2^53, where the weights' doubles are exact.
-    numbers = (first_block % CLUSTERS + np.arange(len(block_score))) % CLUSTERS
-    return [int(total) for total in np.bincount(numbers, weights=block_score)]
-
-
-def _histogram(values: npt.NDArray[Any]) -> Histogram:
-    counts = np.bincount(values)
+def _histogram(counts: npt.NDArray[np.int64]) -> Histogram:
     return Counter({int(value): int(counts[value]) for value in np.flatnonzero(counts)})
