@@ -66,28 +66,44 @@ A line that nobody can continue ends its round as soon as it is there, and its c
 plies. Steps belong to one program: rows belong to places of the lineup, and a lane whose leader's program is not due waits
 for it, half a ply at 2 players, which costs less than running every program at every step.
 
+The next were measured on a Skylake Xeon at 2.0 GHz, with AVX-512 but no count of bits in vectors, that shares its cores with
+strangers: there a processor looks only half as far ahead. Turn by turn with the state before, 2 / 3 / 4 players at random:
+
+- Vectors of 512 bits, which the compiler avoids by itself, or code for AVX2, which is as fast under load and 6 % faster in a
+  quiet moment (`compile`): -17 / -14 / -16 %; and no gathers and scatters, which it likes: in dealing alone they cost 5 % of
+  everything.
+- What is called once a step made part of its caller: a call pushed a hundred words, seven for each array: -8 / -7 / -7 %.
+- A ply in two loops, which choose and then place: one alone is a chain of a hundred cycles, of which the processor saw one at
+  a time: 0 / -4 / -1 % here, -1 / -7 / -4 % in vectors of 256 bits.
+- A lane's record in one cache line, what is seldom needed elsewhere; a segment's word that needs no taking apart: -3 / -3 /
+  -4 %.
+- Matches tallied by a compiled loop (`scalar.count`) instead of in numpy: -20 % of all that a job of three players takes.
+
+What brought nothing there: hands looked up for whole vectors (+5 %), the next rounds' leaders and bases in columns of their own
+(+6 / 0 / +2 %), all arrays in one large page (0 to -1 %), 256 lanes or 1,024 (+4 to +7 %).
+
 Measured beside plain scalar C on a quiet AVX2 machine without AVX-512 (best of 9 turns each, by the clock): `random` 4.9 at 2
 players, 2.5 at 3, 2.6 at 4 (medians 4.2, 2.5 and 2.4); `heaviest` against `random` 5.2; `linear` against itself 0.95 of what C
-plays at random.
-
-On a Skylake Xeon, which has AVX-512 but no count of bits in vectors, less comes of it (best of 5 turns): `random` 2.3 / 1.1 /
-1.2, `heaviest` against `random` 2.3. The compiler keeps to vectors of 256 bits there, and makes gathers and scatters of some
-loops over lists; with vectors of 512 bits, as under the processor name `haswell`, a tenth to a half more matches were played.
+plays at random. That was before the last list of steps. On the Skylake Xeon, with them (`blockyard simulate`, tallies and all,
+best of 7 turns, medians in brackets): 3.65 (3.71) at 2 players, 2.42 (2.46) at 3, 2.61 (2.56) at 4, `heaviest` against `random`
+3.70 (3.29). There "double, heaviest, random" against itself takes 1.4 to 1.5 times as long as `heaviest`, mobility and unseen
+1.6 to 1.7, since `heaviest` gained most; vectors of 512 bits would make that 1.25 and 1.45 by making `heaviest` slower.
 
 A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 24
 turns): lightest 0.7, equal ends and no follow-up 1.0, distinct 1.2, next or other lacks 1.1, mobility and unseen 1.4;
 "double, heaviest, random" 1.4. Two that count come to 1.7 (distinct, mobility, heaviest), three to 2.1 (mobility, distinct,
 unseen). Against `random` it is 1.0 to 1.4 of what `heaviest` costs there.
 
-Where the time goes, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 / 14 / 15 % (its tables
-are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6 %, decisions' numbers
-12 / 11 / 10 %, laying out and opening 12 / 12 / 10 %, settling 11 / 10 / 7 %, judging 5 / 10 / 12 %, gathering ended lanes
-and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of a placement's 130 or so vector instructions for eight lanes a fifth
-count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the first would be two.
-Mobility takes three eighths of a program's time at 2 players: a fifth of that lists the undecided lanes, a quarter brings them
-together and back, a ninth are openings, the rest counts. Of some 250 vector instructions for eight of these lanes a fifth count
-tiles (the half of it with AVX-512), a quarter find the greatest count among the tiles kept at each end, a sixth go back from
-counts to tiles.
+Where the time went on the first machine, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 /
+14 / 15 % (its tables are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6
+%, decisions' numbers 12 / 11 / 10 %, laying out and opening 12 / 12 / 10 %, settling 11 / 10 / 7 %, judging 5 / 10 / 12 %,
+gathering ended lanes and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of a placement's 130 or so vector instructions
+for eight lanes a fifth count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the
+first would be two.
+Mobility takes three eighths of a program's time at 2 players: a fifth of that lists the undecided lanes, a quarter brings
+them together and back, a ninth are openings, the rest counts. Of some 250 vector instructions for eight of these lanes a
+fifth count tiles (the half of it with AVX-512), a quarter find the greatest count among the tiles kept at each end, a sixth
+go back from counts to tiles.
 Weighted sums take four fifths of a program's time, some fifty instructions for each placement of a lane with a choice.
 
 A cached start is the loading of numba and numpy, a second of one core. numba looks for scipy's linear algebra and for cffi by
