@@ -77,6 +77,8 @@ strangers: there a processor looks only half as far ahead. Turn by turn with the
   a time: 0 / -4 / -1 % here, -1 / -7 / -4 % in vectors of 256 bits.
 - A lane's record in one cache line, what is seldom needed elsewhere; a segment's word that needs no taking apart: -3 / -3 /
   -4 %.
+- Counts turned into binary digits for each tile, of which kept tiles keep the greatest, instead of seven counts that every step
+  comes back to and that no processor has registers for: "double, mobility, heaviest" -8 %.
 - Matches tallied by a compiled loop (`scalar.count`) instead of in numpy: -20 % of all that a job of three players takes.
 
 What brought nothing there: hands looked up for whole vectors (+5 %), the next rounds' leaders and bases in columns of their own
@@ -101,9 +103,7 @@ gathering ended lanes and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of 
 for eight lanes a fifth count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the
 first would be two.
 Mobility takes three eighths of a program's time at 2 players: a fifth of that lists the undecided lanes, a quarter brings
-them together and back, a ninth are openings, the rest counts. Of some 250 vector instructions for eight of these lanes a
-fifth count tiles (the half of it with AVX-512), a quarter find the greatest count among the tiles kept at each end, a sixth
-go back from counts to tiles.
+them together and back, a ninth are openings, the rest counts.
 Weighted sums take four fifths of a program's time, some fifty instructions for each placement of a lane with a choice.
 
 A cached start is the loading of numba and numpy, a second of one core. numba looks for scipy's linear algebra and for cffi by

@@ -121,28 +121,33 @@ def fits_of(masks: Masks) -> Fits:
             marks[lane] = uint8(several & moves & (signed(rows[_LEFT + lane]) >= whole(0)))
 
     @compiled(inline=True)
-    def _highest_of(count: Bits, kept: Bits, suit: Bits, highest: Any) -> Any:
-        """The greater of `highest` and a count, which counts only if a kept tile is of the suit."""
-        here = least if sized(kept & suit) == zero else signed(count)
-        return here if here > highest else highest
+    def _noted(
+        p0: Bits, p1: Bits, p2: Bits, p3: Bits, count: Bits, suit: Bits,
+    ) -> tuple[Bits, Bits, Bits, Bits]:  # fmt: skip
+        """Binary digits by tile, with those of a count added for the tiles of a suit."""
+        p0 = sized(p0 | where(count, one_bit, suit))
+        p1 = sized(p1 | where(count, two_bit, suit))
+        p2 = sized(p2 | where(count, four_bit, suit))
+        return p0, p1, p2, sized(p3 | where(count, eight_bit, suit)) if is_wide else p3
 
     @compiled(inline=True)
-    def _highest_kept(
-        n0: Bits, n1: Bits, n2: Bits, n3: Bits, n4: Bits, n5: Bits, n6: Bits, n7: Bits, n8: Bits, n9: Bits, kept: Bits,
-    ) -> Any:  # fmt: skip
-        """The greatest count among the suits of kept tiles."""
-        highest = _highest_of(n0, kept, s0, least)
-        highest = _highest_of(n1, kept, s1, highest)
-        highest = _highest_of(n2, kept, s2, highest)
-        highest = _highest_of(n3, kept, s3, highest)
-        highest = _highest_of(n4, kept, s4, highest)
-        highest = _highest_of(n5, kept, s5, highest)
-        highest = _highest_of(n6, kept, s6, highest)
+    def _greatest(kept: Bits, p0: Bits, p1: Bits, p2: Bits, p3: Bits) -> tuple[Bits, Any]:
+        """The kept tiles whose number, given by its binary digits, is greatest, and that number; `least` without any tile."""
+        number = zero
         if is_wide:
-            highest = _highest_of(n7, kept, s7, highest)
-            highest = _highest_of(n8, kept, s8, highest)
-            highest = _highest_of(n9, kept, s9, highest)
-        return highest
+            with_digit = sized(kept & p3)
+            number = eight_bit if with_digit != zero else number
+            kept = with_digit if with_digit != zero else kept
+        with_digit = sized(kept & p2)
+        number = sized(number | (four_bit if with_digit != zero else zero))
+        kept = with_digit if with_digit != zero else kept
+        with_digit = sized(kept & p1)
+        number = sized(number | (two_bit if with_digit != zero else zero))
+        kept = with_digit if with_digit != zero else kept
+        with_digit = sized(kept & p0)
+        number = sized(number | (one_bit if with_digit != zero else zero))
+        kept = with_digit if with_digit != zero else kept
+        return kept, least if kept == zero else signed(number)
 
     def _fitting_pass(own: bool, fewest: bool) -> Callable[..., Any]:
         """The pass for tiles that fit a new end: the own ones but for the placed tile, or the unseen ones.
@@ -181,8 +186,20 @@ def fits_of(masks: Masks) -> Fits:
                 plain_left, plain_right = sized(kept_left & ~special), sized(kept_right & ~special)
                 apart = sized(sized(tiles ^ flip) & ~either)
                 n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(apart)
-                high_left = _highest_kept(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, plain_left)
-                high_right = _highest_kept(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, plain_right)
+                # Of the present ends' suits no tile is apart; a tile of them has the number of its other value.
+                p0, p1, p2, p3 = _noted(zero, zero, zero, zero, n0, s0)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n1, s1)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n2, s2)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n3, s3)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n4, s4)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n5, s5)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n6, s6)
+                if is_wide:
+                    p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n7, s7)
+                    p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n8, s8)
+                    p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n9, s9)
+                sole_left, high_left = _greatest(plain_left, p0, p1, p2, p3)
+                sole_right, high_right = _greatest(plain_right, p0, p1, p2, p3)
                 of_left, of_right = signed(ones(sized(tiles & left))), signed(ones(sized(tiles & right)))
                 shared = of_left if equal else whole(0 if sized(tiles & both) == zero else 1)
                 most = whole(most_apart_equal if equal else most_apart)
@@ -198,12 +215,10 @@ def fits_of(masks: Masks) -> Fits:
                 best = as_double if as_double > best else best
                 best = joint_left if joint_left > best else best
                 best = joint_right if joint_right > best else best
-                sole_left = _of_count(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, high_left)
-                sole_right = _of_count(n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, high_right)
                 stays = sized(doubles if as_double == best else zero)
-                new_left = sized(sized(sole_left & plain_left) if at_left == best else zero)
+                new_left = sized(sole_left if at_left == best else zero)
                 new_left = sized(new_left | sized(kept_left & sized(stays | (joint if joint_left == best else zero))))
-                new_right = sized(sized(sole_right & plain_right) if at_right == best else zero)
+                new_right = sized(sole_right if at_right == best else zero)
                 new_right = sized(new_right | sized(kept_right & sized(stays | (joint if joint_right == best else zero))))
                 table[_KEPT + column] = new_left
                 table[_OTHER_KEPT + column] = new_right
@@ -214,22 +229,6 @@ def fits_of(masks: Masks) -> Fits:
                 rows[_KEPT_RIGHT + lane] = table[_OTHER_KEPT + column]
 
         return narrow
-
-    @compiled(inline=True)
-    def _of_count(
-        n0: Bits, n1: Bits, n2: Bits, n3: Bits, n4: Bits, n5: Bits, n6: Bits, n7: Bits, n8: Bits, n9: Bits, count: Any,
-    ) -> Bits:  # fmt: skip
-        """The suits with this count."""
-        suits = s0 if signed(n0) == count else zero
-        suits = sized(suits | (s1 if signed(n1) == count else zero))
-        suits = sized(suits | (s2 if signed(n2) == count else zero))
-        suits = sized(suits | (s3 if signed(n3) == count else zero))
-        suits = sized(suits | (s4 if signed(n4) == count else zero))
-        suits = sized(suits | (s5 if signed(n5) == count else zero))
-        suits = sized(suits | (s6 if signed(n6) == count else zero))
-        suits = sized(suits | (s7 if signed(n7) == count else zero))
-        suits = sized(suits | (s8 if signed(n8) == count else zero))
-        return sized(suits | (s9 if signed(n9) == count else zero))
 
     @compiled(inline=True)
     def _plus(

@@ -80,7 +80,8 @@ def draw_long_words(rows: Rows, addresses: Words, first: Word) -> None:
 
 
 class Plies(NamedTuple):
-    """The plies of policies over one set of tiles; those at random for as many placements at an end as they are named by."""
+    """What policies choose over one set of tiles, at random among as many placements at an end as the name says; and what a
+    choice does."""
 
     place: Callable[..., None]
     choose_random_five: Callable[..., None]
@@ -153,7 +154,7 @@ def plies_of(masks: Masks) -> Plies:
 
     @compiled()
     def place(rows: Rows, ended: Bytes) -> None:
-        """Make every lane's choice, and mark in `ended` where the round ends with it: the hand is empty, or nobody can play.
+        """Carry out all choices, and mark in `ended` where the round ends with them: the hand is empty, or nobody can play.
 
         A line that nobody can continue is known as soon as it is there; the passes that follow are only counted.
         """
@@ -178,7 +179,7 @@ def plies_of(masks: Masks) -> Plies:
     def _random_ply_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
         @compiled()
         def choose_random(rows: Rows) -> None:
-            """A ply of policies that play uniformly over all placements, for hands as large as `drop` takes."""
+            """What policies choose that play uniformly over all placements, for hands as large as `drop` takes."""
             for number in range(LANES):
                 lane = uint64(number)
                 hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
@@ -197,7 +198,7 @@ def plies_of(masks: Masks) -> Plies:
 
     @compiled()
     def choose_top(rows: Rows) -> None:
-        """A ply of policies that play the heaviest tile, at the smaller end where it fits both."""
+        """What policies choose that play the heaviest tile, at the smaller end where it fits both."""
         for number in range(LANES):
             lane = uint64(number)
             hand, left, right = rows[_MOVER + lane], rows[_LEFT + lane], rows[_RIGHT + lane]
@@ -223,7 +224,7 @@ def plies_of(masks: Masks) -> Plies:
     def _finish_random_for(drop: Callable[[Bits, Bits], Bits]) -> Callable[..., Any]:
         @compiled()
         def finish_random(rows: Rows) -> None:
-            """Place one of the kept placements, uniformly."""
+            """One of the kept placements, uniformly."""
             for number in range(LANES):
                 lane = uint64(number)
                 fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
@@ -241,7 +242,7 @@ def plies_of(masks: Masks) -> Plies:
 
     @compiled()
     def finish_top(rows: Rows) -> None:
-        """Place the heaviest of the kept placements, at the smaller end where it fits both."""
+        """The heaviest of the kept placements, at the smaller end where it fits both."""
         for number in range(LANES):
             lane = uint64(number)
             left, right = rows[_LEFT + lane], rows[_RIGHT + lane]
@@ -254,7 +255,7 @@ def plies_of(masks: Masks) -> Plies:
 
     @compiled()
     def finish_random_tile(rows: Rows) -> None:
-        """Place one of the tiles of the kept placements, uniformly, then at one of the ends that it fits."""
+        """One of the tiles of the kept placements, uniformly, then at one of the ends that it fits."""
         for number in range(LANES):
             lane = uint64(number)
             fits_left, fits_right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
