@@ -148,9 +148,9 @@ def warm_up(kernel: str | None = None) -> None:
         for each in wanted:
             preset, policy = _PLAYED[each]
             lineup = Lineup(resolve_ruleset(preset, 2), (resolve_policy(policy, 2),) * 2, 1, 0)
-            rows = MatchRows.empty(1, 2, 1)
-            _play(each, lineup, 0, rows)
-            count_matches(rows.scores, rows.winners, rows.rounds, 1, False, 1, 0, 1)
+            _play(each, lineup, 0, MatchRows.empty(1, 2, 1))
+        rows = MatchRows.empty(1, 2, 1)
+        count_matches(rows.scores, rows.winners, rows.rounds, 1, False, 1, 0, 1)
 
     if wanted:
         warm(load, kernel)

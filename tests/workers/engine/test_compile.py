@@ -5,7 +5,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import llvmlite.binding
 import pytest
 
 from workers.engine import compile as compiling
@@ -101,6 +103,33 @@ def test_the_folder_is_named_by_sources_and_processor(tmp_path: Path, monkeypatc
         assert compiling.is_cold()
     finally:
         compiling.cache_folder.cache_clear()
+
+
+AVX2, AVX512, COUNTS_IN_VECTORS = {"avx2": True}, {"avx512f": True, "avx512vl": True}, {"avx512vpopcntdq": True}
+
+
+@pytest.mark.parametrize(
+    ("host", "named", "features", "name", "with_avx512"),
+    [
+        (AVX2, None, None, None, False),
+        (AVX2 | AVX512 | {"avx512vpopcntdq": False}, None, None, "haswell", False),
+        (AVX2 | AVX512 | COUNTS_IN_VECTORS, None, None, None, True),
+        (AVX2 | AVX512, "skylake-avx512", None, "skylake-avx512", True),
+        (AVX2 | AVX512, None, "", None, False),
+    ],
+)
+def test_avx512_without_a_count_of_bits_is_left_out_unless_the_environment_names_a_processor(
+    monkeypatch: pytest.MonkeyPatch, host: dict[str, bool], named: str | None, features: str | None, name: str | None,
+    with_avx512: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: llvmlite.binding.FeatureMap(host))
+    config = SimpleNamespace(CPU_NAME=named, CPU_FEATURES=features)
+    compiling._choose_processor(config)
+    assert name == config.CPU_NAME
+    chosen = config.CPU_FEATURES.split(",")
+    assert ("+avx512f" in chosen) == with_avx512
+    assert ("+avx2" in chosen) == (features is None)
+    assert {"-prefer-256-bit", "+prefer-no-gather", "+prefer-no-scatter"} <= set(chosen)
 
 
 def test_what_is_wrong_with_a_kernel_itself_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,8 +162,6 @@ BASE: Final = np.uint64(POINTS + MAX_SEATS)
 """What all decisions of the block share: `random.block_base`."""
 RECORD: Final = np.uint64(BASE + 1)
 """Length of a record."""
-CACHE_LINE: Final = 64
-"""In bytes."""
 
 # Columns of a lane's entry: what is seldom needed.
 MATCH: Final = np.uint64(0)
@@ -172,6 +170,7 @@ OPENERS: Final = np.uint64(2)
 """The tiles that may open."""
 ENTRY: Final = np.uint64(4)
 """Length of an entry."""
+
 WON: Final = 1 << 32
 """A round won, as `POINTS` counts it."""
 

@@ -1,12 +1,11 @@
 """The arrays in which lanes play, and what stands beside them: made for one call of the kernel."""
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from workers.engine.lanes.layout import (
-    CACHE_LINE,
     ENTRY,
     LANES,
     MARKS,
@@ -26,6 +25,8 @@ from workers.engine.rules import Ruleset
 from workers.engine.scalar.layout import MAX_SEATS as HAND_PAIRS
 from workers.engine.scalar.layout import Integers, Words
 
+CACHE_LINE: Final = 64
+"""In bytes."""
 Tables: TypeAlias = tuple[Integers, Words, Shorts, Words, Shorts]
 """The tables of `subsets.HandTables`."""
 Results: TypeAlias = tuple[Scores, Bytes, Scores, Integers, Integers]

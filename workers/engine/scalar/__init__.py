@@ -2,7 +2,7 @@
 
 `door` is called from Python; `match` loops over matches, `round` over plies, `choose` runs the policies' programs, `settle`
 ends rounds and matches, `deal` and `random` are the addressed deals and numbers, `layout` says what stands where in the
-arrays, `bits` counts bits, `nth` finds the tile at a place.
+arrays, `bits` counts bits, `nth` finds the tile at a place. `count` adds up finished matches, whoever played them.
 
 What it is called for every round or ply is written out where it is called: a call passes on every part of a dozen arrays,
 which took as long as a ply. Indexes become unsigned words first, since for a signed one numba lets it count from the end.
