@@ -19,13 +19,13 @@ _WORD = ir.IntType(64)
 _DEPOSIT: Final = "llvm.x86.bmi.pdep.64"
 
 
-def _freeze(builder: Any, bits: Any) -> Any:
+def freeze(builder: Any, bits: Any) -> Any:
     frozen = ir.instructions.Instruction(builder.block, bits.type, "freeze", [bits])
     builder._insert(frozen)
     return frozen
 
 
-def _compiles_to(instruction: str, number: Any, operate: Callable[[Any, Any, Any], Any]) -> bool:
+def compiles_to(instruction: str, number: Any, operate: Callable[[Any, Any, Any], Any]) -> bool:
     """Whether the processor that numba compiles for has an instruction, told by an operation on two numbers that uses it.
 
     The target machine itself is asked, since a processor's name and its list of features may each tell half of it.
@@ -43,7 +43,7 @@ def _compiles_to(instruction: str, number: Any, operate: Callable[[Any, Any, Any
 @cache
 def can_deposit() -> bool:
     """Whether the processor has `pdep`: where LLVM shifts with `shlx` it has that family (BMI2)."""
-    return _compiles_to("shlx", _WORD, lambda builder, bits, by: builder.shl(bits, by))
+    return compiles_to("shlx", _WORD, lambda builder, bits, by: builder.shl(bits, by))
 
 
 @cache
@@ -54,7 +54,7 @@ def can_count_in_vectors() -> bool:
     def count(builder: Any, words: Any, _: Any) -> Any:
         return builder.call(ir.Function(builder.module, ir.FunctionType(vector, [vector]), "llvm.ctpop.v8i32"), [words])
 
-    return _compiles_to("vpopcntd", vector, count)
+    return compiles_to("vpopcntd", vector, count)
 
 
 @intrinsic
@@ -158,7 +158,7 @@ def operations(masks: Masks) -> Operations:
     def unless(bits: Bits, mask: Bits, value: Bits) -> Bits:
         return value if sized(bits & mask) == zero else zero
 
-    same: Callable[[Bits], Bits] = operation(sized, sized, _freeze)
+    same: Callable[[Bits], Bits] = operation(sized, sized, freeze)
 
     @compiled(inline=True)
     def narrowed(left: Bits, right: Bits, wanted_left: Bits, wanted_right: Bits) -> tuple[Bits, Bits]:

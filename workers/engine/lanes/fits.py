@@ -1,50 +1,27 @@
 """Preferences that count for each placement the tiles that fit a new end: the own ones (mobility) or those unseen.
 
-Only lanes that still have a choice are looked at, brought together in columns of the work table: two in five or fewer.
+Only lanes that still have a choice are looked at, which `undecided` brings together.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import uint8, uint16, uint64
+from numba import uint16, uint64
 
 from workers.engine.compile import compiled
 from workers.engine.lanes.bits import can_count_in_vectors, operations
-from workers.engine.lanes.layout import (
-    COLUMNS,
-    KEPT_LEFT,
-    KEPT_RIGHT,
-    LANES,
-    LEFT,
-    MOVER,
-    ORDERED,
-    ORDERED_PIPS,
-    RIGHT,
-    STOCK,
-    UNION,
-    WIDTH,
-    Bits,
-    Bytes,
-    Masks,
-    Rows,
-    Shorts,
-)
+from workers.engine.lanes.layout import COLUMNS, KEPT_LEFT, MOVER, WIDTH, Bits, Bytes, Masks, Rows, Shorts
+from workers.engine.lanes.undecided import AT_LEFT, AT_RIGHT, COUNTED, KEPT, OTHER_KEPT, undecided_of
 from workers.engine.scalar.bits import whole as whole_number
 from workers.engine.scalar.layout import Word, Words
 
-_MOVER, _LEFT, _RIGHT, _UNION, _STOCK, _KEPT_LEFT, _KEPT_RIGHT = (
-    np.uint64(row * WIDTH) for row in (MOVER, LEFT, RIGHT, UNION, STOCK, KEPT_LEFT, KEPT_RIGHT)
-)
-_KEPT, _OTHER_KEPT, _AT_LEFT, _AT_RIGHT = (np.uint64((ORDERED + row) * WIDTH) for row in range(4))
-_COUNTED = np.uint64(ORDERED_PIPS * WIDTH)
-"""Rows of the work table that nobody needs at this time."""
+_MOVER, _KEPT_LEFT = np.uint64(MOVER * WIDTH), np.uint64(KEPT_LEFT * WIDTH)
 
 
 class Fits(NamedTuple):
     """These preferences over one set of tiles."""
 
-    mark_undecided: Callable[..., None]
     narrow_most_mobility: Callable[..., None]
     narrow_least_mobility: Callable[..., None]
     narrow_most_unseen: Callable[..., None]
@@ -58,9 +35,10 @@ def fits_of(masks: Masks) -> Fits:
     is_wide, sized, whole, zero = masks.is_wide, masks.sized, masks.whole, masks.number(0)
     one_bit, two_bit, four_bit, eight_bit = (masks.number(1 << digit) for digit in range(4))
     ones, signed, _, narrowed, _, _, _, where, _ = operations(masks)
-    everything, doubles, not_doubles = masks.all, masks.doubles, masks.all & ~masks.doubles
+    everything, doubles = masks.all, masks.doubles
     # A value that the set does not have has no tiles, and the compiler drops it.
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 = masks.suits
+    bring_own, bring_unseen, put_back = undecided_of(masks)
     # Below every score.
     least: Any = np.int64(-1000) if is_wide else np.int32(-1000)
 
@@ -106,20 +84,6 @@ def fits_of(masks: Masks) -> Fits:
             zero, zero, zero,
         )  # fmt: skip
 
-    @compiled()
-    def mark_undecided(rows: Rows, marks: Bytes) -> None:
-        """Mark the lanes of lines that have begun in which a choice is left to the passes that count.
-
-        Between doubles there is none: they leave the ends as they are.
-        """
-        for number in range(LANES):
-            lane = uint64(number)
-            left, right = rows[_KEPT_LEFT + lane], rows[_KEPT_RIGHT + lane]
-            more = sized(sized(left & sized(left - one_bit)) | sized(right & sized(right - one_bit)))
-            several = (more != zero) | ((left != zero) & (right != zero))
-            moves = sized(sized(left | right) & not_doubles) != zero
-            marks[lane] = uint8(several & moves & (signed(rows[_LEFT + lane]) >= whole(0)))
-
     @compiled(inline=True)
     def _noted(
         p0: Bits, p1: Bits, p2: Bits, p3: Bits, count: Bits, suit: Bits,
@@ -156,29 +120,20 @@ def fits_of(masks: Masks) -> Fits:
         the ones that show neither present end make a difference between placements, and these are the same for both ends. So
         they are counted once for each v; placing a double leaves the ends as they are, and joining both ends loses one.
         """
+        bring = bring_own if own else bring_unseen
         placed = 1 if own else 0
         # Where the fewest are best, tiles apart that do not fit are counted, and scores are greater by all that there can be.
         flip, sign = (everything, -1) if fewest else (zero, 1)
         most_apart, most_apart_equal = (masks.highest - 1, masks.highest) if fewest else (0, 0)
 
         @compiled()
-        def narrow(rows: Rows, table: Rows, lanes: Shorts, count: int) -> None:
-            """In the first `count` of `lanes`, which are those of `mark_undecided`."""
-            for number in range(count):
-                column = uint64(number)
-                lane = uint64(lanes[column])
-                tiles = rows[_MOVER + lane]
-                if not own:
-                    tiles = sized(sized(rows[_STOCK + lane] | rows[_UNION + lane]) & sized(everything & ~tiles))
-                table[_COUNTED + column] = tiles
-                table[_AT_LEFT + column] = rows[_LEFT + lane]
-                table[_AT_RIGHT + column] = rows[_RIGHT + lane]
-                table[_KEPT + column] = rows[_KEPT_LEFT + lane]
-                table[_OTHER_KEPT + column] = rows[_KEPT_RIGHT + lane]
+        def narrow(rows: Rows, table: Rows, marks: Words, ended: Bytes, lanes: Shorts) -> None:
+            """In all lanes of lines that have begun; `marks`, the same as the bytes of `ended`, and `lanes` are room."""
+            count = bring(rows, table, marks, ended, lanes)
             for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
                 column = uint64(number)
-                tiles, left, right = table[_COUNTED + column], table[_AT_LEFT + column], table[_AT_RIGHT + column]
-                kept_left, kept_right = table[_KEPT + column], table[_OTHER_KEPT + column]
+                tiles, left, right = table[COUNTED + column], table[AT_LEFT + column], table[AT_RIGHT + column]
+                kept_left, kept_right = table[KEPT + column], table[OTHER_KEPT + column]
                 either, both = sized(left | right), sized(left & right)
                 equal = left == right
                 joint = zero if equal else both
@@ -220,13 +175,9 @@ def fits_of(masks: Masks) -> Fits:
                 new_left = sized(new_left | sized(kept_left & sized(stays | (joint if joint_left == best else zero))))
                 new_right = sized(sole_right if at_right == best else zero)
                 new_right = sized(new_right | sized(kept_right & sized(stays | (joint if joint_right == best else zero))))
-                table[_KEPT + column] = new_left
-                table[_OTHER_KEPT + column] = new_right
-            for number in range(count):
-                column = uint64(number)
-                lane = uint64(lanes[column])
-                rows[_KEPT_LEFT + lane] = table[_KEPT + column]
-                rows[_KEPT_RIGHT + lane] = table[_OTHER_KEPT + column]
+                table[KEPT + column] = new_left
+                table[OTHER_KEPT + column] = new_right
+            put_back(rows, table, marks, lanes, count)
 
         return narrow
 
@@ -262,14 +213,14 @@ def fits_of(masks: Masks) -> Fits:
             for number in range(opened):
                 lane = openings[first + uint64(number)]
                 hand, kept = rows[_MOVER + lane], rows[_KEPT_LEFT + lane]
-                table[_KEPT + filled] = kept
-                table[_COUNTED + filled] = hand if own else sized(everything & ~hand)
+                table[KEPT + filled] = kept
+                table[COUNTED + filled] = hand if own else sized(everything & ~hand)
                 lanes[filled] = uint16(lane)
                 filled += uint64(sized(kept & sized(kept - one_bit)) != zero)
             count = whole_number(filled)
             for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
                 column = uint64(number)
-                tiles = table[_COUNTED + column]
+                tiles = table[COUNTED + column]
                 # The placed tile is one of the own ones: once for a double, else twice.
                 a0, a1, a2, a3, a4 = doubles if own else zero, zero, zero, zero, zero
                 n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(tiles)
@@ -283,22 +234,21 @@ def fits_of(masks: Masks) -> Fits:
                 a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n7, s7)
                 a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n8, s8)
                 a0, a1, a2, a3, a4 = _plus(a0, a1, a2, a3, a4, n9, s9)
-                kept, none = table[_KEPT + column], zero
+                kept, none = table[KEPT + column], zero
                 if is_wide:
                     kept, none = narrowed(kept, none, sized(a4 ^ flip), everything)
                 kept, none = narrowed(kept, none, sized(a3 ^ flip), everything)
                 kept, none = narrowed(kept, none, sized(a2 ^ flip), everything)
                 kept, none = narrowed(kept, none, sized(a1 ^ flip), everything)
                 kept, none = narrowed(kept, none, sized(a0 ^ flip), everything)
-                table[_KEPT + column] = kept
+                table[KEPT + column] = kept
             for number in range(count):
                 column = uint64(number)
-                rows[_KEPT_LEFT + uint64(lanes[column])] = table[_KEPT + column]
+                rows[_KEPT_LEFT + uint64(lanes[column])] = table[KEPT + column]
 
         return narrow
 
     return Fits(
-        mark_undecided, _fitting_pass(own=True, fewest=False), _fitting_pass(own=True, fewest=True),
-        _fitting_pass(own=False, fewest=False), _fitting_pass(own=False, fewest=True), _opening_pass(own=True),
-        _opening_pass(own=False),
+        _fitting_pass(own=True, fewest=False), _fitting_pass(own=True, fewest=True), _fitting_pass(own=False, fewest=False),
+        _fitting_pass(own=False, fewest=True), _opening_pass(own=True), _opening_pass(own=False),
     )  # fmt: skip

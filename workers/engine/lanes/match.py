@@ -11,9 +11,9 @@ import numpy as np
 from numba import int64, uint8, uint64
 
 from workers.engine.compile import compiled
-from workers.engine.lanes.bits import write_four
 from workers.engine.lanes.deal import deal_for, draw_lots
 from workers.engine.lanes.fits import fits_of
+from workers.engine.lanes.gather import gather
 from workers.engine.lanes.layout import (
     BASE,
     BLOCK,
@@ -21,7 +21,6 @@ from workers.engine.lanes.layout import (
     HANDS,
     LANES,
     LEADER,
-    MARKS,
     MATCH,
     MAX_SEATS,
     MOVER,
@@ -46,7 +45,7 @@ from workers.engine.lanes.round import finish, rounds_of, settle, write_counters
 from workers.engine.lanes.score import scores_of
 from workers.engine.lanes.stock import stocks_of
 from workers.engine.policies.program import MAX_PREFERENCES, Feature, Finish
-from workers.engine.scalar.bits import bit, ones, whole, word
+from workers.engine.scalar.bits import bit, whole, word
 from workers.engine.scalar.deal import opening_tile
 from workers.engine.scalar.layout import HAND, NET, OPENS_BY_DOUBLE, PLAYERS, Integers, Word, Words
 from workers.engine.scalar.layout import VALUES as SET_VALUES
@@ -67,15 +66,6 @@ _OTHER_LACKS, _NO_FOLLOW_UP = int(Feature.OTHER_LACKS), int(Feature.NO_FOLLOW_UP
 # Places in an encoded program.
 _FINISH, _HAS_WEIGHTS, _PREFERENCES, _FIRST_PREFERENCE = 0, 1, 2, 3
 _FIRST_WEIGHT = _FIRST_PREFERENCE + MAX_PREFERENCES
-_BYTES_TO_BITS = np.uint64(0x0102_0408_1020_4080)
-"""Times eight bytes of 0 or 1: gathers them in the highest byte."""
-PLACES_OF_BITS = np.array(
-    [sum(place << 16 * rank for rank, place in enumerate([p for p in range(8) if bits >> p & 1][half : half + 4]))
-     for bits in range(256) for half in (0, 4)],
-    np.uint64,
-)  # fmt: skip
-"""By eight bits: the places of the set ones from the lowest, sixteen bits each, in two words."""
-_FOUR, _FOUR_SHORTS = np.uint64(4), np.uint64(0x0001_0001_0001_0001)
 _SMALL_HAND, _USUAL_HAND = 5, 7
 """The largest hands that `choose_random_five` and `choose_random_seven` take."""
 
@@ -112,24 +102,6 @@ def _begin_matches(
         if rotation == rotations:
             rotation = 0
             number_of_block += _ONE
-
-
-@compiled()
-def _gather(marks: Words, packed: Words, lanes: Shorts) -> int:
-    """The marked lanes, in order, into `lanes`; returns how many.
-
-    Eight at a time: their marks, a byte each, become the bits of a number, which says where the set ones are. All eight places
-    are written, four at once, and as many count as are set.
-    """
-    count = uint64(0)
-    for number in range(LANES // MARKS):
-        group = uint64(number)
-        bits = (marks[group] * _BYTES_TO_BITS) >> uint64(56)
-        first = group * uint64(MARKS) * _FOUR_SHORTS
-        write_four(lanes, count, packed[bits + bits] + first)
-        write_four(lanes, count + _FOUR, packed[bits + bits + _ONE] + first)
-        count += word(ones(bits))
-    return whole(count)
 
 
 @compiled()
@@ -171,8 +143,7 @@ def matches(masks: Masks) -> Callable[..., None]:
         note_lacks, narrow_distinct, narrow_no_follow_up,
     ) = narrows_of(masks)  # fmt: skip
     (
-        mark_undecided, narrow_most_mobility, narrow_least_mobility, narrow_most_unseen, narrow_least_unseen, open_by_mobility,
-        open_by_unseen,
+        narrow_most_mobility, narrow_least_mobility, narrow_most_unseen, narrow_least_unseen, open_by_mobility, open_by_unseen,
     ) = fits_of(masks)  # fmt: skip
 
     @compiled(inline=True)
@@ -270,14 +241,12 @@ def matches(masks: Masks) -> Callable[..., None]:
             code = programs[place, _FIRST_PREFERENCE + number]
             feature, fewest = code >> 1, code & 1
             if feature in (_MOBILITY, _UNSEEN):
-                mark_undecided(rows, ended)
-                count = _gather(marks, PLACES_OF_BITS, rivals)
-                _prefer_fits(rows, table, rivals, count, openings, first_opening, opened, feature, fewest)
+                _prefer_fits(rows, table, marks, ended, rivals, openings, first_opening, opened, feature, fewest)
             else:
                 _prefer(rows, feature, fewest)
         if programs[place, _HAS_WEIGHTS]:
             mark_rivals(rows, ended)
-            narrow_weighted(rows, rivals, _gather(marks, PLACES_OF_BITS, rivals), _weights(programs, place))
+            narrow_weighted(rows, rivals, gather(marks, rivals), _weights(programs, place))
         if kind == _RANDOM and most <= _USUAL_HAND:
             finish_random_seven(rows)
         elif kind == _RANDOM:
@@ -290,20 +259,20 @@ def matches(masks: Masks) -> Callable[..., None]:
 
     @compiled()
     def _prefer_fits(
-        rows: Rows, table: Rows, undecided: Shorts, count: int, openings: Words, first_opening: Word, opened: int,
-        feature: int, fewest: int,
+        rows: Rows, table: Rows, marks: Words, ended: Bytes, undecided: Shorts, openings: Words, first_opening: Word,
+        opened: int, feature: int, fewest: int,
     ) -> None:  # fmt: skip
         if feature == _MOBILITY:
             if fewest:
-                narrow_least_mobility(rows, table, undecided, count)
+                narrow_least_mobility(rows, table, marks, ended, undecided)
             else:
-                narrow_most_mobility(rows, table, undecided, count)
+                narrow_most_mobility(rows, table, marks, ended, undecided)
             open_by_mobility(rows, table, openings, first_opening, opened, undecided, fewest)
         else:
             if fewest:
-                narrow_least_unseen(rows, table, undecided, count)
+                narrow_least_unseen(rows, table, marks, ended, undecided)
             else:
-                narrow_most_unseen(rows, table, undecided, count)
+                narrow_most_unseen(rows, table, marks, ended, undecided)
             open_by_unseen(rows, table, openings, first_opening, opened, undecided, fewest)
 
     @compiled()
@@ -369,7 +338,7 @@ def matches(masks: Masks) -> Callable[..., None]:
             if to_draw:
                 lay_stocks(rows, due, first, opened)
                 mark_drawers(rows, ended)
-                drawers = _gather(marks, PLACES_OF_BITS, drawing)
+                drawers = gather(marks, drawing)
                 shut = draw_tiles(rules, rows, stocks, drawing_passes, drawing, drawers, _TOUCHED + row * _WIDTH, step, totals)
             _play(
                 rules, most, programs, turn, reads_table, rows, addresses, marks, ended, rivals, table, due, first, opened, row
@@ -378,7 +347,7 @@ def matches(masks: Masks) -> Callable[..., None]:
             begin_lines(rows, ended, table, due, first, opened, row)
             for number in range(shut):
                 ended[uint64(drawing[uint64(number)])] = uint8(1)
-            ending = _gather(marks, PLACES_OF_BITS, over)
+            ending = gather(marks, over)
             if to_draw:
                 take_stocks(rows, over, ending)
             # Where every lane is laid out again at the next step its old hands do no harm.
