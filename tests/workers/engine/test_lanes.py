@@ -35,6 +35,11 @@ WRITTEN: list[Any] = [
     {"prefer": ["next_lacks_both", "fewest_next_lacks_one", "other_lacks", "random_tile"]},
     {"prefer": ["fewest_unseen", "no_follow_up", "fewest_distinct"]},
     {"prefer": ["fewest_mobility"], "weights": {"pips": -1, "other_lacks": 3.5, "no_follow_up": -0.125}},
+    # After doubles other passes count than elsewhere.
+    {"prefer": ["double", "mobility", "unseen", "random"]},
+    {"prefer": ["double", "unseen", "mobility"]},
+    {"prefer": ["double", "fewest_unseen", "random_tile"]},
+    {"prefer": ["fewest_double", "fewest_mobility", "fewest_unseen"]},
 ]
 
 

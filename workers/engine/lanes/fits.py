@@ -12,7 +12,7 @@ from numba import uint16, uint64
 from workers.engine.compile import compiled
 from workers.engine.lanes.bits import can_count_in_vectors, operations
 from workers.engine.lanes.layout import COLUMNS, KEPT_LEFT, MOVER, WIDTH, Bits, Bytes, Masks, Rows, Shorts
-from workers.engine.lanes.undecided import AT_LEFT, AT_RIGHT, COUNTED, KEPT, OTHER_KEPT, undecided_of
+from workers.engine.lanes.undecided import AT_LEFT, AT_RIGHT, COUNTED, HAND, KEPT, OTHER_KEPT, undecided_of
 from workers.engine.scalar.bits import whole as whole_number
 from workers.engine.scalar.layout import Word, Words
 
@@ -20,12 +20,16 @@ _MOVER, _KEPT_LEFT = np.uint64(MOVER * WIDTH), np.uint64(KEPT_LEFT * WIDTH)
 
 
 class Fits(NamedTuple):
-    """These preferences over one set of tiles."""
+    """These preferences over one set of tiles; before those that come `then`, `double` or `fewest_double` is the only one."""
 
     narrow_most_mobility: Callable[..., None]
     narrow_least_mobility: Callable[..., None]
     narrow_most_unseen: Callable[..., None]
     narrow_least_unseen: Callable[..., None]
+    then_most_mobility: Callable[..., None]
+    then_least_mobility: Callable[..., None]
+    then_most_unseen: Callable[..., None]
+    then_least_unseen: Callable[..., None]
     open_by_mobility: Callable[..., None]
     open_by_unseen: Callable[..., None]
 
@@ -35,14 +39,17 @@ def fits_of(masks: Masks) -> Fits:
     is_wide, sized, whole, zero = masks.is_wide, masks.sized, masks.whole, masks.number(0)
     one_bit, two_bit, four_bit, eight_bit = (masks.number(1 << digit) for digit in range(4))
     ones, signed, _, narrowed, _, _, _, where, _ = operations(masks)
-    everything, doubles = masks.all, masks.doubles
+    everything, doubles, not_doubles, highest = masks.all, masks.doubles, masks.all & ~masks.doubles, masks.highest
     # A value that the set does not have has no tiles, and the compiler drops it.
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 = masks.suits
-    bring_own, bring_unseen, put_back = undecided_of(masks)
+    bring_for, put_back = undecided_of(masks)
     # Below every score.
     least: Any = np.int64(-1000) if is_wide else np.int32(-1000)
 
     counts_at_once = is_wide or can_count_in_vectors()
+    # Sums of fields stand in the highest one.
+    in_count = [masks.number(1 << digit + (0 if counts_at_once else 29)) for digit in range(3)] + [eight_bit]
+    count_one, count_two, count_four, count_eight = in_count
     # Seven tiles of a suit fit a field of three bits, in words that end with a field.
     fields = zero if is_wide else masks.number(sum(1 << place for place in range(2, 32, 3)))
     to_last_field = zero if is_wide else masks.number(sum(1 << place for place in range(0, 30, 3)))
@@ -56,11 +63,11 @@ def fits_of(masks: Masks) -> Fits:
 
     @compiled(inline=True)
     def _sum_of_fields(a: Bits, b: Bits, c: Bits) -> Bits:
-        return sized(sized(sized(sized(a + b) + c) * to_last_field) >> sized(29))
+        return sized(sized(sized(a + b) + c) * to_last_field)
 
     @compiled(inline=True)
     def _counts(tiles: Bits) -> tuple[Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits, Bits]:
-        """How many of some tiles show each value, which are seven at most on double-six.
+        """How many of some tiles show each value, which are seven at most on double-six: with digits as in `in_count`.
 
         Without an instruction that counts the bits of a vector's words, sums of fields of three bits take half the time.
         """
@@ -89,10 +96,10 @@ def fits_of(masks: Masks) -> Fits:
         p0: Bits, p1: Bits, p2: Bits, p3: Bits, count: Bits, suit: Bits,
     ) -> tuple[Bits, Bits, Bits, Bits]:  # fmt: skip
         """Binary digits by tile, with those of a count added for the tiles of a suit."""
-        p0 = sized(p0 | where(count, one_bit, suit))
-        p1 = sized(p1 | where(count, two_bit, suit))
-        p2 = sized(p2 | where(count, four_bit, suit))
-        return p0, p1, p2, sized(p3 | where(count, eight_bit, suit)) if is_wide else p3
+        p0 = sized(p0 | where(count, count_one, suit))
+        p1 = sized(p1 | where(count, count_two, suit))
+        p2 = sized(p2 | where(count, count_four, suit))
+        return p0, p1, p2, sized(p3 | where(count, count_eight, suit)) if is_wide else p3
 
     @compiled(inline=True)
     def _greatest(kept: Bits, p0: Bits, p1: Bits, p2: Bits, p3: Bits) -> tuple[Bits, Any]:
@@ -113,18 +120,32 @@ def fits_of(masks: Masks) -> Fits:
         kept = with_digit if with_digit != zero else kept
         return kept, least if kept == zero else signed(number)
 
-    def _fitting_pass(own: bool, fewest: bool) -> Callable[..., Any]:
+    def _fitting_pass(own: bool, fewest: bool, after_double: bool) -> Callable[..., Any]:
         """The pass for tiles that fit a new end: the own ones but for the placed tile, or the unseen ones.
 
-        After a tile of the values (left end, v) has been placed, the other end's tiles fit and those of v. Of the latter only
-        the ones that show neither present end make a difference between placements, and these are the same for both ends. So
-        they are counted once for each v; placing a double leaves the ends as they are, and joining both ends loses one.
+        After a tile of the values (left end, v) has been placed, the right end's tiles fit and those of v. Of the latter only
+        the ones apart, that show neither present end, make a difference between placements, and these are the same for both
+        ends. So they are counted once for each v. Scores leave out the right end's tiles: a placement at the right end has
+        the left end's tiles instead, so many more.
         """
-        bring = bring_own if own else bring_unseen
+        bring = bring_for(own, after_double)
         placed = 1 if own else 0
         # Where the fewest are best, tiles apart that do not fit are counted, and scores are greater by all that there can be.
         flip, sign = (everything, -1) if fewest else (zero, 1)
         most_apart, most_apart_equal = (masks.highest - 1, masks.highest) if fewest else (0, 0)
+        # What joins both ends loses one: of nothing apart the tile itself.
+        joins_last = own and not fewest
+        of_joint = most_apart - sign * placed
+        j0, j1, j2, j3 = (everything if not joins_last and of_joint >> digit & 1 else zero for digit in range(4))
+
+        @compiled(inline=True)
+        def best_of(kept: Bits, joint: Bits, p0: Bits, p1: Bits, p2: Bits, p3: Bits) -> tuple[Bits, Any]:
+            """The best of the placements at an end, none of them a double, and their score there."""
+            if joins_last:
+                before = sized(kept & ~joint)
+                best, high = _greatest(kept if before == zero else before, p0, p1, p2, p3)
+                return best, whole(high - whole(1 if before == zero else 0))
+            return _greatest(kept, p0, p1, p2, p3)
 
         @compiled()
         def narrow(rows: Rows, table: Rows, marks: Words, ended: Bytes, lanes: Shorts) -> None:
@@ -133,16 +154,21 @@ def fits_of(masks: Masks) -> Fits:
             for number in range((count + COLUMNS - 1) // COLUMNS * COLUMNS):
                 column = uint64(number)
                 tiles, left, right = table[COUNTED + column], table[AT_LEFT + column], table[AT_RIGHT + column]
-                kept_left, kept_right = table[KEPT + column], table[OTHER_KEPT + column]
-                either, both = sized(left | right), sized(left & right)
                 equal = left == right
-                joint = zero if equal else both
-                special = sized(doubles | joint)
-                plain_left, plain_right = sized(kept_left & ~special), sized(kept_right & ~special)
+                if after_double:
+                    # No doubles are left where there is a choice.
+                    moves = sized((tiles if own else table[HAND + column]) & not_doubles)
+                    kept_left, kept_right = sized(moves & left), zero if equal else sized(moves & right)
+                    moves_left, moves_right = kept_left, kept_right
+                else:
+                    kept_left, kept_right = table[KEPT + column], table[OTHER_KEPT + column]
+                    moves_left, moves_right = sized(kept_left & not_doubles), sized(kept_right & not_doubles)
+                either, joint = sized(left | right), zero if equal else sized(left & right)
                 apart = sized(sized(tiles ^ flip) & ~either)
                 n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 = _counts(apart)
                 # Of the present ends' suits no tile is apart; a tile of them has the number of its other value.
-                p0, p1, p2, p3 = _noted(zero, zero, zero, zero, n0, s0)
+                p0, p1, p2, p3 = sized(joint & j0), sized(joint & j1), sized(joint & j2), sized(joint & j3)
+                p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n0, s0)
                 p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n1, s1)
                 p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n2, s2)
                 p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n3, s3)
@@ -153,30 +179,27 @@ def fits_of(masks: Masks) -> Fits:
                     p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n7, s7)
                     p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n8, s8)
                     p0, p1, p2, p3 = _noted(p0, p1, p2, p3, n9, s9)
-                sole_left, high_left = _greatest(plain_left, p0, p1, p2, p3)
-                sole_right, high_right = _greatest(plain_right, p0, p1, p2, p3)
-                of_left, of_right = signed(ones(sized(tiles & left))), signed(ones(sized(tiles & right)))
-                shared = of_left if equal else whole(0 if sized(tiles & both) == zero else 1)
-                most = whole(most_apart_equal if equal else most_apart)
-                at_left = whole(high_left + whole(sign * (whole(of_right - placed) if equal else of_right)))
-                at_right = whole(high_right + whole(sign * of_left))
-                as_double = whole(whole(sign * whole(of_left + of_right - shared - placed)) + most)
-                joint_left = whole(whole(sign * whole(of_right - placed)) + most)
-                joint_right = whole(whole(sign * whole(of_left - placed)) + most)
-                as_double = least if sized(sized(kept_left | kept_right) & doubles) == zero else as_double
-                joint_left = least if sized(kept_left & joint) == zero else joint_left
-                joint_right = least if sized(kept_right & joint) == zero else joint_right
-                best = at_left if at_left > at_right else at_right
-                best = as_double if as_double > best else best
-                best = joint_left if joint_left > best else best
-                best = joint_right if joint_right > best else best
-                stays = sized(doubles if as_double == best else zero)
-                new_left = sized(sole_left if at_left == best else zero)
-                new_left = sized(new_left | sized(kept_left & sized(stays | (joint if joint_left == best else zero))))
-                new_right = sized(sole_right if at_right == best else zero)
-                new_right = sized(new_right | sized(kept_right & sized(stays | (joint if joint_right == best else zero))))
-                table[KEPT + column] = new_left
-                table[OTHER_KEPT + column] = new_right
+                best_left, high_left = best_of(moves_left, joint, p0, p1, p2, p3)
+                best_right, high_right = best_of(moves_right, joint, p0, p1, p2, p3)
+                # The left end's tiles that are there and the right end's that are not; of the latter there are `highest`.
+                more_left = whole(signed(ones(sized(sized(tiles ^ right) & sized(left ^ right)))) - highest)
+                high_right = whole(high_right + whole(sign * more_left))
+                if after_double:
+                    table[KEPT + column] = best_left if high_left >= high_right else zero
+                    table[OTHER_KEPT + column] = best_right if high_right >= high_left else zero
+                else:
+                    high_left = whole(high_left - whole(sign * placed if equal else 0))
+                    # A double leaves both ends as they are.
+                    high_double = whole(sign * whole(signed(ones(sized(sized(tiles & left) & ~right))) - placed))
+                    high_double = whole(high_double + whole(most_apart_equal if equal else most_apart))
+                    high_double = least if sized(sized(kept_left | kept_right) & doubles) == zero else high_double
+                    high = high_left if high_left > high_right else high_right
+                    high = high_double if high_double > high else high
+                    stays = sized(doubles if high_double == high else zero)
+                    new_left = sized(best_left if high_left == high else zero)
+                    new_right = sized(best_right if high_right == high else zero)
+                    table[KEPT + column] = sized(new_left | sized(kept_left & stays))
+                    table[OTHER_KEPT + column] = sized(new_right | sized(kept_right & stays))
             put_back(rows, table, marks, lanes, count)
 
         return narrow
@@ -186,7 +209,7 @@ def fits_of(masks: Masks) -> Fits:
         a0: Bits, a1: Bits, a2: Bits, a3: Bits, a4: Bits, count: Bits, suit: Bits,
     ) -> tuple[Bits, Bits, Bits, Bits, Bits]:  # fmt: skip
         """Binary digits of a number for each tile, plus a count (up to 7, or 15 in wide words) for the tiles of a suit."""
-        b0, b1, b2 = where(count, one_bit, suit), where(count, two_bit, suit), where(count, four_bit, suit)
+        b0, b1, b2 = where(count, count_one, suit), where(count, count_two, suit), where(count, count_four, suit)
         carry = sized(a0 & b0)
         one = sized(a1 ^ b1)
         carry_one = sized(sized(a1 & b1) | sized(carry & one))
@@ -195,7 +218,7 @@ def fits_of(masks: Masks) -> Fits:
         a0, a1, a2 = sized(a0 ^ b0), sized(one ^ carry), sized(second ^ carry_one)
         if not is_wide:
             return a0, a1, a2, sized(a3 | carry_two), a4
-        b3 = where(count, eight_bit, suit)
+        b3 = where(count, count_eight, suit)
         third = sized(a3 ^ b3)
         carry_three = sized(sized(a3 & b3) | sized(carry_two & third))
         return a0, a1, a2, sized(third ^ carry_two), sized(a4 | carry_three)
@@ -249,6 +272,14 @@ def fits_of(masks: Masks) -> Fits:
         return narrow
 
     return Fits(
-        _fitting_pass(own=True, fewest=False), _fitting_pass(own=True, fewest=True), _fitting_pass(own=False, fewest=False),
-        _fitting_pass(own=False, fewest=True), _opening_pass(own=True), _opening_pass(own=False),
-    )  # fmt: skip
+        narrow_most_mobility=_fitting_pass(own=True, fewest=False, after_double=False),
+        narrow_least_mobility=_fitting_pass(own=True, fewest=True, after_double=False),
+        narrow_most_unseen=_fitting_pass(own=False, fewest=False, after_double=False),
+        narrow_least_unseen=_fitting_pass(own=False, fewest=True, after_double=False),
+        then_most_mobility=_fitting_pass(own=True, fewest=False, after_double=True),
+        then_least_mobility=_fitting_pass(own=True, fewest=True, after_double=True),
+        then_most_unseen=_fitting_pass(own=False, fewest=False, after_double=True),
+        then_least_unseen=_fitting_pass(own=False, fewest=True, after_double=True),
+        open_by_mobility=_opening_pass(own=True),
+        open_by_unseen=_opening_pass(own=False),
+    )

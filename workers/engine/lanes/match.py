@@ -143,7 +143,8 @@ def matches(masks: Masks) -> Callable[..., None]:
         note_lacks, narrow_distinct, narrow_no_follow_up,
     ) = narrows_of(masks)  # fmt: skip
     (
-        narrow_most_mobility, narrow_least_mobility, narrow_most_unseen, narrow_least_unseen, open_by_mobility, open_by_unseen,
+        narrow_most_mobility, narrow_least_mobility, narrow_most_unseen, narrow_least_unseen, then_most_mobility,
+        then_least_mobility, then_most_unseen, then_least_unseen, open_by_mobility, open_by_unseen,
     ) = fits_of(masks)  # fmt: skip
 
     @compiled(inline=True)
@@ -241,7 +242,12 @@ def matches(masks: Masks) -> Callable[..., None]:
             code = programs[place, _FIRST_PREFERENCE + number]
             feature, fewest = code >> 1, code & 1
             if feature in (_MOBILITY, _UNSEEN):
-                _prefer_fits(rows, table, marks, ended, rivals, openings, first_opening, opened, feature, fewest)
+                after_double = by_double and number == 1
+                _prefer_fits(rows, table, marks, ended, rivals, feature, fewest, after_double)
+                if feature == _MOBILITY:
+                    open_by_mobility(rows, table, openings, first_opening, opened, rivals, fewest)
+                else:
+                    open_by_unseen(rows, table, openings, first_opening, opened, rivals, fewest)
             else:
                 _prefer(rows, feature, fewest)
         if programs[place, _HAS_WEIGHTS]:
@@ -259,21 +265,27 @@ def matches(masks: Masks) -> Callable[..., None]:
 
     @compiled()
     def _prefer_fits(
-        rows: Rows, table: Rows, marks: Words, ended: Bytes, undecided: Shorts, openings: Words, first_opening: Word,
-        opened: int, feature: int, fewest: int,
+        rows: Rows, table: Rows, marks: Words, ended: Bytes, undecided: Shorts, feature: int, fewest: int, after_double: bool,
     ) -> None:  # fmt: skip
-        if feature == _MOBILITY:
+        if after_double:
+            if feature == _MOBILITY:
+                if fewest:
+                    then_least_mobility(rows, table, marks, ended, undecided)
+                else:
+                    then_most_mobility(rows, table, marks, ended, undecided)
+            elif fewest:
+                then_least_unseen(rows, table, marks, ended, undecided)
+            else:
+                then_most_unseen(rows, table, marks, ended, undecided)
+        elif feature == _MOBILITY:
             if fewest:
                 narrow_least_mobility(rows, table, marks, ended, undecided)
             else:
                 narrow_most_mobility(rows, table, marks, ended, undecided)
-            open_by_mobility(rows, table, openings, first_opening, opened, undecided, fewest)
+        elif fewest:
+            narrow_least_unseen(rows, table, marks, ended, undecided)
         else:
-            if fewest:
-                narrow_least_unseen(rows, table, marks, ended, undecided)
-            else:
-                narrow_most_unseen(rows, table, marks, ended, undecided)
-            open_by_unseen(rows, table, openings, first_opening, opened, undecided, fewest)
+            narrow_most_unseen(rows, table, marks, ended, undecided)
 
     @compiled()
     def _prefer(rows: Rows, feature: int, fewest: int) -> None:
