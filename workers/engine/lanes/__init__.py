@@ -1,12 +1,13 @@
 """The lane kernels: double-six and double-nine, 2 to 4 players, whole matches in lanes, every program, every round-end rule.
 
-512 matches are under way at once and advance by one ply at every step, in loops without branches that the compiler turns
-into vector code (`ply`, `narrow`); the few lanes whose round ends at a step are listed, settled, dealt anew and laid out
-again at the next one (`round`, `deal`, `subsets`); so are those whose seat has to draw (`stock`). Preferences that count tiles
-bring together the lanes that are still undecided (`fits`); weighted sums are counted lane by lane (`score`). `match` is the
-loop around it, `door` what Python calls, `layout` says what stands where, `bits` counts bits, `room` makes the arrays. What
-depends on the set is made for its masks (`layout.Masks`): `double_six` in words of 32 bits, `double_nine`, whose 55 tiles need
-64, in half as many lanes at once. The two are compiled and loaded one by one.
+512 matches are under way at once and advance by one ply at every step, in loops without branches that the compiler turns into
+vector code (`ply`, `narrow`); the few lanes whose round ends at a step are listed, settled, dealt anew and laid out again at
+the next one (`round`, `deal`, `subsets`); so are those whose seat has to draw (`stock`). Preferences that count tiles (`fits`)
+bring together the lanes that are still undecided (`undecided`); weighted sums are counted lane by lane (`score`). `match` is
+the loop around it, `door` what Python calls, `layout` says what stands where, `bits` counts bits, `gather` lists lanes and
+moves their words together, `room` makes the arrays. What depends on the set is made for its masks (`layout.Masks`):
+`double_six` in words of 32 bits, `double_nine`, whose 55 tiles need 64, in half as many lanes at once. The two are compiled
+and loaded one by one.
 
 How the speed was reached
 =========================
@@ -81,20 +82,32 @@ strangers: there a processor looks only half as far ahead. Turn by turn with the
   comes back to and that no processor has registers for: "double, mobility, heaviest" -8 %.
 - Matches tallied by a compiled loop (`scalar.count`) instead of in numpy: -20 % of all that a job of three players takes.
 
-What brought nothing there: hands looked up for whole vectors (+5 %), the next rounds' leaders and bases in columns of their own
-(+6 / 0 / +2 %), all arrays in one large page (0 to -1 %), 256 lanes or 1,024 (+4 to +7 %).
+What brought nothing there: hands looked up for whole vectors (+5 %), the next rounds' leaders and bases in columns of their
+own (+6 / 0 / +2 %), all arrays in one large page (0 to -1 %), 256 lanes or 1,024 (+4 to +7 %).
+
+The next again on the first machine, by a profile that samples instructions; "double, mobility, heaviest" against itself took
+1.53 times as long as `heaviest` there, with unseen tiles 1.50:
+
+- Undecided lanes brought together by eight, one permutation for each row by an order looked up by the eight marks, and put back
+  in the same way, instead of word by word through a list: 1.43 and 1.42. Put back by masked stores it was slower than word by
+  word; they alone took a sixth of the program.
+- Scores without the tiles of one end, so that the ends differ by one count of bits instead of two; counts left in a product's
+  highest bits; after doubles a pass of its own, which needs neither them nor what is kept: 1.38 and 1.38.
+- That pass in two loops, which count and then choose: nothing. Rows that begin a cache line: nothing.
 
 Measured beside plain scalar C on a quiet AVX2 machine without AVX-512 (best of 9 turns each, by the clock): `random` 4.9 at 2
 players, 2.5 at 3, 2.6 at 4 (medians 4.2, 2.5 and 2.4); `heaviest` against `random` 5.2; `linear` against itself 0.95 of what C
-plays at random. That was before the last list of steps. On the Skylake Xeon, with them (`blockyard simulate`, tallies and all,
-best of 7 turns, medians in brackets): 3.65 (3.71) at 2 players, 2.42 (2.46) at 3, 2.61 (2.56) at 4, `heaviest` against `random`
-3.70 (3.29). There "double, heaviest, random" against itself takes 1.4 to 1.5 times as long as `heaviest`, mobility and unseen
-1.6 to 1.7, since `heaviest` gained most; vectors of 512 bits would make that 1.25 and 1.45 by making `heaviest` slower.
+plays at random. That was before the steps on the Xeon. There, with them (`blockyard simulate`, tallies and all, best of 7
+turns, medians in brackets): 3.65 (3.71) at 2 players, 2.42 (2.46) at 3, 2.61 (2.56) at 4, `heaviest` against `random` 3.70
+(3.29); "double, heaviest, random" against itself takes 1.4 to 1.5 times as long as `heaviest`, mobility and unseen took 1.56
+and 1.59 before they were brought together by eight. On the first machine, quiet, with everything (best of 4 turns, medians in
+brackets): 4.0 (4.4) at 2 players, 2.8 (2.7) at 3, 2.8 (2.8) at 4, `heaviest` against `random` 4.3 (4.3), `linear` against
+itself 0.80 (0.90).
 
-A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (busy machine, best of 24
-turns): lightest 0.7, equal ends and no follow-up 1.0, distinct 1.2, next or other lacks 1.1, mobility and unseen 1.4;
-"double, heaviest, random" 1.4. Two that count come to 1.7 (distinct, mobility, heaviest), three to 2.1 (mobility, distinct,
-unseen). Against `random` it is 1.0 to 1.4 of what `heaviest` costs there.
+A match of "double, this one, heaviest" against itself costs, in matches of `heaviest` against itself (quiet, best of 24 turns):
+lightest 0.7, equal ends and no follow-up 1.0, distinct, next or other lacks 1.1, mobility and unseen 1.4; "double, heaviest,
+random" 1.3. Two that count come to 1.7 (distinct, mobility, heaviest), three to 2.1 (mobility, distinct, unseen; both busy, and
+before the last steps). Against `random` it is 1.0 to 1.4 of what `heaviest` costs there.
 
 Where the time went on the first machine, `random`, of about 90 / 100 / 135 ns a round: placing 23 / 20 / 22 %, dealing 19 /
 14 / 15 % (its tables are a third of a megabyte at 2 players and feel every neighbour in the second-level cache) and Philox 6
@@ -102,8 +115,8 @@ Where the time went on the first machine, `random`, of about 90 / 100 / 135 ns a
 gathering ended lanes and copying the mover's hand 8 %, results 1 / 3 / 4 %. Of a placement's 130 or so vector instructions
 for eight lanes a fifth count bits, a fifth drop bits down to the chosen one, and a fifth find the new suit; with AVX-512 the
 first would be two.
-Mobility takes three eighths of a program's time at 2 players: a fifth of that lists the undecided lanes, a quarter brings
-them together and back, a ninth are openings, the rest counts.
+Mobility takes three tenths of a program's time at 2 players: half of that counts, a quarter brings lanes together and back, an
+eighth marks them, an eighth are openings.
 Weighted sums take four fifths of a program's time, some fifty instructions for each placement of a lane with a choice.
 
 A cached start is the loading of numba and numpy, a second of one core. numba looks for scipy's linear algebra and for cffi by
