@@ -133,7 +133,8 @@ def fits_of(masks: Masks) -> Fits:
         # Where the fewest are best, tiles apart that do not fit are counted, and scores are greater by all that there can be.
         flip, sign = (everything, -1) if fewest else (zero, 1)
         most_apart, most_apart_equal = (masks.highest - 1, masks.highest) if fewest else (0, 0)
-        # What joins both ends loses one: of nothing apart the tile itself.
+        # The tile that joins both ends leads to nothing apart; where the own tiles are counted it was itself one of the other
+        # end's. For the most of these its number is -1, which has no digits, so it is looked at where there is no other.
         joins_last = own and not fewest
         of_joint = most_apart - sign * placed
         j0, j1, j2, j3 = (everything if not joins_last and of_joint >> digit & 1 else zero for digit in range(4))
